@@ -1,0 +1,1 @@
+"""Parts behind the ports of `core.ports`; strangers to each other."""

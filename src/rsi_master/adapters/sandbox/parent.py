@@ -1,0 +1,128 @@
+"""The owner's end of a warm parent: start it with an almost empty environment, talk, end it."""
+
+import os
+import signal
+import socket
+import subprocess
+import time
+from pathlib import Path
+
+from pydantic import ValidationError
+
+from rsi_master.core.errors import Broken
+from rsi_master.core.warm import LINE_BYTES, NOTICE, Kill, Notice, Order, Run, line
+
+_END_SECONDS = 5.0
+
+# Read when the libraries load, so they must stand at exec; nothing of the owner's is passed on.
+_ENVIRONMENT = {
+    "HOME": "/tmp",
+    "LANG": "C.UTF-8",
+    "LOGNAME": "job",
+    "USER": "job",
+    "OMP_NUM_THREADS": "1",
+    "OPENBLAS_NUM_THREADS": "1",
+    "MKL_NUM_THREADS": "1",
+    "NUMEXPR_NUM_THREADS": "1",
+    "TOKENIZERS_PARALLELISM": "false",
+    "JE_ARROW_MALLOC_CONF": "background_thread:false",
+    "HF_HOME": "/tmp/huggingface",
+    "HF_HUB_OFFLINE": "1",
+    "HF_DATASETS_OFFLINE": "1",
+    "TRANSFORMERS_OFFLINE": "1",
+}
+
+
+class Parent:
+    """One warm parent process. Start it in a thread that outlives it: it dies with that thread.
+
+    Not thread-safe. `ready` and `failure` follow from the notices that were read.
+    """
+
+    def __init__(self, python: str, preload: tuple[str, ...], log: Path) -> None:
+        ours, theirs = socket.socketpair()
+        command = [python, "-I", "-B", "-m", "rsi_master.programs.jobs.warm"]
+        command += ["--control", str(theirs.fileno()), "--owner", str(os.getpid())]
+        command += ["--preload", ",".join(preload)]
+        try:
+            with theirs, log.open("ab") as sink:
+                self._process = subprocess.Popen(
+                    command,
+                    env=_ENVIRONMENT,
+                    cwd="/",
+                    stdin=subprocess.DEVNULL,
+                    stdout=sink,
+                    stderr=sink,
+                    pass_fds=(theirs.fileno(),),
+                    start_new_session=True,
+                )
+        except OSError as error:
+            ours.close()
+            text = f"the warm parent could not be started with {python}: {error}"
+            raise Broken("WARM_PARENT", text) from error
+        ours.settimeout(_END_SECONDS)
+        self._socket = ours
+        self._buffer = bytearray()
+        self.born = time.monotonic()
+        self.ready = False
+
+    @property
+    def pid(self) -> int:
+        """Process id of the parent."""
+        return self._process.pid
+
+    def fileno(self) -> int:
+        """Readable when a notice waits or the parent is gone."""
+        return self._socket.fileno()
+
+    def run(self, order: Run) -> bool:
+        """Fork a job; false when the parent is gone or does not listen."""
+        return self._tell(order)
+
+    def kill(self, name: str) -> bool:
+        """Kill a job; false when the parent is gone or does not listen."""
+        return self._tell(Kill(name=name))
+
+    def _tell(self, order: Order) -> bool:
+        try:
+            self._socket.sendall(line(order))
+        except OSError:
+            return False
+        return True
+
+    def notices(self) -> tuple[Notice, ...] | None:
+        """What has arrived, after `fileno` was readable; None when the parent is gone."""
+        try:
+            received = self._socket.recv(LINE_BYTES)
+        except OSError:
+            return None
+        if not received:
+            return None
+        *lines, rest = (self._buffer + received).split(b"\n")
+        self._buffer = bytearray(rest)
+        try:
+            found = tuple(NOTICE.validate_json(bytes(one)) for one in lines)
+        except ValidationError:
+            return None
+        self.ready = self.ready or any(one.kind == "ready" for one in found)
+        return found
+
+    def abort(self) -> None:
+        """Kill it now; its jobs die with it and `notices` will tell."""
+        self._process.kill()
+
+    def end(self, groups: tuple[int, ...] = ()) -> None:
+        """Let it end, kill it if it does not, and kill the process groups it may have left."""
+        self._socket.close()
+        if not self.ready:
+            self._process.kill()
+        try:
+            self._process.wait(_END_SECONDS)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait(_END_SECONDS)
+        for group in groups:
+            try:
+                os.killpg(group, signal.SIGKILL)
+            except ProcessLookupError:
+                continue

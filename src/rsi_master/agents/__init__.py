@@ -1,0 +1,1 @@
+"""Fillings of the roles. An agent sees a question and a token-bound session, nothing else."""

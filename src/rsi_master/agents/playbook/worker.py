@@ -1,0 +1,174 @@
+"""The Worker's playbook: train by customary settings, read the curve, vary once at a time."""
+
+import math
+from typing import cast
+
+from rsi_master.core.score import Scored, SplitScore
+from rsi_master.core.turn import Ask
+from rsi_master.domains.planning.workers import Assignment
+from rsi_master.domains.training.actions import WorkerExperimentView
+from rsi_master.expos.gateway import Session
+
+Recipe = dict[str, object]
+
+# One to three passes over instruction data are customary (InstructGPT, Alpaca, LIMA's ablations).
+FIRST_EPOCHS = 1.0
+MORE_EPOCHS = 3.0
+# Half a decade is the customary grid of a learning-rate sweep.
+RATE_FACTOR = 3.0
+RATE_MOST = 0.02
+# A curve that lost more than this share over its last fifth is still falling.
+FALLING = 0.02
+UNKNOWN_SIZE = 1_000_000
+
+
+class WorkerPlaybook:
+    """Decides from its assignment and its experiments' records."""
+
+    def act(self, ask: Ask, session: Session) -> None:
+        """See `Agent`."""
+        task = cast(Assignment, session.act("worker.current"))
+        if task.running:
+            return
+        seen = [
+            cast(WorkerExperimentView, session.act("experiment.inspect", experiment=name))
+            for name in task.experiments
+        ]
+        move = next_recipe(task, seen) if task.left and not ask.limits.closing else None
+        if move is None:
+            session.act("worker.finalize", **summary(task, seen))
+            return
+        recipe, init, data = move
+        session.act("experiment.submit", recipe=recipe, init=init, data=data)
+
+
+def next_recipe(
+    task: Assignment, seen: list[WorkerExperimentView]
+) -> tuple[Recipe, str, str] | None:
+    """The next training, or None when the Worker has nothing to add."""
+    if task.purpose == "verify":
+        return _replication(task, seen)
+    if not task.data:
+        return None
+    data = task.data[0]
+    if not seen:
+        return first_recipe(task), "base", data
+    done = [view for view in seen if view.lifecycle == "finished"]
+    if not done:
+        return _gentler(seen, data)
+    if len(seen) == 1:
+        return _second(seen[0]), "base", data
+    return _third(done, seen, data)
+
+
+def first_recipe(task: Assignment) -> Recipe:
+    """Full weights, one pass, a rate from the size of the base.
+
+    The rate is Kaplan et al. 2020 (arXiv 2001.08361), equation D.1:
+    0.003239 - 0.0001395 ln N for N parameters.
+    """
+    size = task.base_parameters or UNKNOWN_SIZE
+    rate = max(1e-5, 0.003239 - 0.0001395 * math.log(size))
+    return {
+        "name": "sft",
+        "method": "full",
+        "learning_rate": _short(rate),
+        "epochs": FIRST_EPOCHS,
+    }
+
+
+def still_falling(view: WorkerExperimentView) -> bool:
+    """Whether the mean loss of the last fifth lies clearly below that of the fifth before."""
+    losses = [point.loss for point in view.curve if point.loss is not None]
+    fifth = max(1, len(losses) // 5)
+    if len(losses) < 2 * fifth or not losses:
+        return True
+    last = sum(losses[-fifth:]) / fifth
+    before = sum(losses[-2 * fifth : -fifth]) / fifth
+    return last < before * (1 - FALLING)
+
+
+def best_of(views: list[WorkerExperimentView]) -> WorkerExperimentView | None:
+    """The finished, accepted experiment with the highest dev average; the earlier one of equals."""
+    able = [view for view in views if view.integrity == "accepted" and _value(view.dev) is not None]
+    return max(able, key=lambda view: _value(view.dev) or 0.0, default=None)
+
+
+def summary(task: Assignment, seen: list[WorkerExperimentView]) -> dict[str, object]:
+    """A short account that cites the own experiments."""
+    best = best_of(seen)
+    lines = [f"{task.direction}: {len(seen)} experiments."]
+    for view in seen:
+        value = _value(view.dev)
+        score = f"dev {value:.3f}" if value is not None else view.reason or view.lifecycle
+        lines.append(f"{view.id[-8:]} {_settings(view.recipe)}: {score}.")
+    if best is None:
+        lines.append("None gave an accepted checkpoint.")
+    return {
+        "summary": " ".join(lines)[:1900],
+        "cites": tuple(view.id for view in seen),
+        "best": best.id if best else None,
+    }
+
+
+def _second(view: WorkerExperimentView) -> Recipe:
+    """More passes while the loss still falls, else a higher rate."""
+    recipe = dict(view.recipe)
+    if still_falling(view):
+        recipe["epochs"] = MORE_EPOCHS
+    else:
+        recipe["learning_rate"] = _raised(recipe)
+    return recipe
+
+
+def _third(
+    done: list[WorkerExperimentView], seen: list[WorkerExperimentView], data: str
+) -> tuple[Recipe, str, str] | None:
+    """Vary the best so far in the field that was not varied yet."""
+    best = best_of(done)
+    if best is None:
+        return None
+    for change in (
+        {"learning_rate": _raised(best.recipe)},
+        {"epochs": MORE_EPOCHS},
+    ):
+        recipe = {**best.recipe, **change}
+        if all(recipe != view.recipe for view in seen):
+            return recipe, "base", data
+    return None
+
+
+def _gentler(seen: list[WorkerExperimentView], data: str) -> tuple[Recipe, str, str]:
+    """After a failure: the same recipe at a third of the rate."""
+    recipe = dict(seen[-1].recipe)
+    recipe["learning_rate"] = _short(_rate(recipe) / RATE_FACTOR)
+    return recipe, "base", data
+
+
+def _replication(
+    task: Assignment, seen: list[WorkerExperimentView]
+) -> tuple[Recipe, str, str] | None:
+    if seen or task.recipe is None or task.recipe_init is None:
+        return None
+    return task.recipe, task.recipe_init, task.recipe_data[0]
+
+
+def _raised(recipe: Recipe) -> float:
+    return _short(min(RATE_MOST, _rate(recipe) * RATE_FACTOR))
+
+
+def _rate(recipe: Recipe) -> float:
+    return float(cast(float, recipe["learning_rate"]))
+
+
+def _short(rate: float) -> float:
+    return float(f"{rate:.2g}")
+
+
+def _settings(recipe: Recipe) -> str:
+    words = (str(recipe.get("method", "")), f"lr {recipe.get('learning_rate')}")
+    return " ".join((*words, f"{recipe.get('epochs')} epochs"))
+
+
+def _value(score: SplitScore | None) -> float | None:
+    return score.average.value if score and isinstance(score.average, Scored) else None

@@ -1,0 +1,1 @@
+"""The application: the only place that picks parts and puts them together."""

@@ -1,0 +1,75 @@
+"""Where an installation keeps what must not lie in a run folder: keys, tokens, sealed sets."""
+
+import os
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+
+from rsi_master.core.errors import Refused, SealUnavailable
+
+
+@dataclass(frozen=True)
+class Home:
+    """The folder of one installation; everything in it is for its user alone."""
+
+    root: Path
+
+    @staticmethod
+    def default() -> "Home":
+        """`$RSI_HOME`, else `$XDG_DATA_HOME/rsi-master`, else `~/.local/share/rsi-master`."""
+        named = os.environ.get("RSI_HOME")
+        if named:
+            return Home(Path(named).absolute())
+        data = os.environ.get("XDG_DATA_HOME")
+        base = Path(data) if data else Path.home() / ".local" / "share"
+        return Home(base.absolute() / "rsi-master")
+
+    def prepare(self) -> None:
+        """Make the folder, readable by its user alone; raises Refused when that cannot be."""
+        try:
+            self.root.mkdir(parents=True, exist_ok=True, mode=0o700)
+            os.chmod(self.root, 0o700)
+        except OSError as cause:
+            raise Refused(
+                "HOME", f"cannot make {self.root}: {cause.strerror}; set RSI_HOME elsewhere"
+            ) from cause
+
+    @property
+    def key(self) -> Path:
+        """The signing key."""
+        return self.root / "signing.key"
+
+    def tokens(self, run: str) -> Path:
+        """Hashes of the lasting tokens of a run."""
+        return self._private(run) / "tokens.json"
+
+    def operator_token(self, run: str) -> Path:
+        """The operator's token of a run."""
+        return self._private(run) / "operator.token"
+
+    def link_seal(self, run: str, folder: Path) -> None:
+        """Remember which sealed set belongs to a run."""
+        self._private(run).mkdir(parents=True, exist_ok=True, mode=0o700)
+        (self._private(run) / "sealed.set").write_text(folder.name + "\n", encoding="ascii")
+
+    def seal(self, run: str) -> Path:
+        """The sealed set of a run; raises SealUnavailable when this machine has none."""
+        link = self._private(run) / "sealed.set"
+        if not link.is_file():
+            raise SealUnavailable(
+                "NO_SEALED_SET",
+                f"the sealed set of run {run} is not on this machine (looked in {self.root}); "
+                "resume where the run was started, or set RSI_HOME to that installation",
+            )
+        return self.root / "sealed" / link.read_text(encoding="ascii").strip()
+
+    def socket(self, run: str) -> Path:
+        """The owner's socket; short, since a socket's path has at most 107 bytes."""
+        folder = Path(tempfile.gettempdir()) / f"rsi-{os.getuid()}"
+        folder.mkdir(mode=0o700, exist_ok=True)
+        if folder.is_symlink() or folder.stat().st_uid != os.getuid():
+            raise Refused("SOCKET_FOLDER", f"{folder} belongs to another user; remove it")
+        return folder / f"{run}.sock"
+
+    def _private(self, run: str) -> Path:
+        return self.root / "runs" / run

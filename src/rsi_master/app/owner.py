@@ -1,0 +1,145 @@
+"""The owner: the one process that writes a run's ledger, from opening to the end."""
+
+import signal
+import threading
+from collections.abc import Mapping
+from types import FrameType
+
+from rsi_master.adapters.compute.local import LocalCompute
+from rsi_master.agents.agent import Agent
+from rsi_master.app.director import Director, LoopFollower
+from rsi_master.app.lab import Lab, scratch
+from rsi_master.core.action import OS
+from rsi_master.core.errors import RsiError, SealUnavailable
+from rsi_master.core.run import ActionSettled, ClaimScored, RunFinished, TurnRole
+from rsi_master.domains.training.lifecycle import RecipeTrainer
+from rsi_master.expos.engine import Engine, Plant
+
+TICK_SECONDS = 0.05
+GRACE_SHARE = 0.25
+GRACE_SECONDS = 60.0
+
+
+class Interrupted(RsiError):
+    """The operator pressed Ctrl-C, or the machine asks the process to end."""
+
+    exit_code = 130
+
+
+class Owner:
+    """Runs engine and director in one loop until the run is finished."""
+
+    def __init__(
+        self,
+        lab: Lab,
+        compute: LocalCompute,
+        follower: LoopFollower,
+        agents: Mapping[TurnRole, Agent],
+    ) -> None:
+        self._lab = lab
+        self._wake = threading.Event()
+        self._signal: str | None = None
+        self._closing = False
+        plant = Plant(
+            contract=lab.contract,
+            state=lab.state,
+            ledger=lab.ledger,
+            compute=compute,
+            sealed=lab.sealed,
+            objects=lab.objects,
+            trainer=RecipeTrainer(lab.recipes),
+            clock=lab.clock,
+            scratch=scratch(lab.folder),
+        )
+        self._engine = Engine(plant, lab.lock, self._wake.set)
+        self._director = Director(lab, follower, agents)
+
+    def run(self) -> RunFinished:
+        """Work until the end; raises Interrupted after a clean stop on SIGINT or SIGTERM."""
+        handlers = {s: signal.signal(s, self._stop_soon) for s in (signal.SIGINT, signal.SIGTERM)}
+        try:
+            self._reconcile()
+            self._engine.score_base()
+            while self._lab.state.finished is None:
+                if self._signal is not None:
+                    self._leave()
+                self._round()
+                self._wake.wait(TICK_SECONDS)
+                self._wake.clear()
+            return self._lab.state.finished
+        finally:
+            self._director.close(1.0)
+            self._engine.close()
+            for number, handler in handlers.items():
+                signal.signal(number, handler)
+
+    def _round(self) -> None:
+        state = self._lab.state
+        self._revive_sealed()
+        if state.stop_asked is not None:
+            self._engine.cancel_all("STOPPED")
+            if not self._engine.busy():
+                self._finish("stopped", state.stop_asked.reason)
+            return
+        self._watch_the_clock()
+        self._engine.tick(starting=not self._closing)
+        self._director.tick(self._closing)
+        if state.finish_asked is not None and not self._engine.busy():
+            claimed = isinstance(state.claimed, ClaimScored)
+            self._finish("champion" if claimed else "no_champion", state.finish_asked.reason)
+
+    def _watch_the_clock(self) -> None:
+        """Past the wall clock nothing new starts; past the grace the run ends as it is."""
+        used = self._lab.state.wall(self._lab.clock.now())
+        limit = self._lab.contract.budget.wall_seconds
+        if used <= limit:
+            return
+        if not self._closing:
+            self._closing = True
+            self._engine.cancel_all("BUDGET")
+        if used > limit * (1 + GRACE_SHARE) + GRACE_SECONDS:
+            self._finish("budget", f"the wall clock of {limit:g} s is over")
+
+    def _finish(self, outcome: str, reason: str) -> None:
+        lab = self._lab
+        with lab.lock:
+            champion = lab.state.claimed.experiment if outcome == "champion" and lab.state.claimed else None
+            fact = RunFinished.model_validate(
+                {"outcome": outcome, "champion": champion, "reason": reason[:1900]}
+            )
+            ticket = lab.ledger.append(OS, (fact,))
+        ticket.wait()
+
+    def _reconcile(self) -> None:
+        """Close what a former owner left open: intents without outcome, turns under way. Attempts
+        are looked up by name in the first round."""
+        lab = self._lab
+        with lab.lock:
+            for intent in list(lab.state.intents):
+                abandoned = ActionSettled(
+                    intent=intent,
+                    outcome="abandoned",
+                    code="OWNER_GONE",
+                    message="the owner died before the outcome",
+                )
+                lab.ledger.append(OS, (abandoned,))
+            self._director.recover()
+
+    def _revive_sealed(self) -> None:
+        """A sealed process that died is started again; its work is retried under a new fence."""
+        if self._lab.sealed.pid is None:
+            try:
+                self._lab.sealed.restart()
+            except OSError as cause:
+                raise SealUnavailable("SEALED_DIED", f"cannot restart it: {cause}") from cause
+
+    def _leave(self) -> None:
+        self._engine.interrupt()
+        path = self._lab.folder.path
+        raise Interrupted(
+            "INTERRUPTED", f"stopped by {self._signal}; go on with: rsi resume '{path}'"
+        )
+
+    def _stop_soon(self, number: int, _frame: FrameType | None) -> None:
+        self._signal = signal.Signals(number).name
+        self._wake.set()

@@ -1,0 +1,78 @@
+"""Reading a run without owning it: projections from the ledger, and verification."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from rsi_master.adapters.store.notes import NoteFolder
+from rsi_master.adapters.store.objects import FolderObjects
+from rsi_master.adapters.store.sqlite import SqliteEvents
+from rsi_master.app.folder import RunFolder
+from rsi_master.core.contract import Contract, parse
+from rsi_master.core.errors import Misuse
+from rsi_master.core.event import Event
+from rsi_master.core.facts import CODEC, artifacts
+from rsi_master.core.state import State
+from rsi_master.expos.books import CHECKS
+from rsi_master.expos.notes import Verifier
+from rsi_master.expos.verify import Anchor, Reading, Report, RunRecord, verify
+
+
+@dataclass(frozen=True)
+class Record:
+    """A run as its ledger tells it now."""
+
+    folder: RunFolder
+    contract: Contract
+    state: State
+    events: tuple[Event, ...]
+
+
+def read(folder: RunFolder) -> Record:
+    """Replay the durable events; the owner may go on writing meanwhile."""
+    folder.require()
+    contract = folder.contract()
+    events = tuple(follow(folder))
+    return Record(folder, contract, State.replay(contract, events), events)
+
+
+def follow(folder: RunFolder, start: int = 0) -> Iterator[Event]:
+    """The durable events from a position on."""
+    store = SqliteEvents.reader(folder.ledger)
+    try:
+        for body in store.read(start):
+            yield CODEC.read(body)
+    finally:
+        store.close()
+
+
+def check(folder: RunFolder, key: Path | None = None, notes: tuple[Path, ...] = ()) -> Report:
+    """Verify the record against its notes and those that others hold; `key` is a public key."""
+    folder.require()
+    store = SqliteEvents.reader(folder.ledger)
+    try:
+        record = RunRecord(
+            origin=folder.id,
+            table=store,
+            notes=NoteFolder(folder.notes).all(),
+            objects=FolderObjects(folder.objects),
+            contract=folder.contract_text(),
+            key=Verifier.parse(_text(key or folder.verifier_file)),
+            anchors=tuple(Anchor(by=f"file {path.name}", text=_text(path)) for path in notes),
+        )
+        reading = Reading(
+            codec=CODEC,
+            references=lambda event: tuple(a.digest for a in artifacts(event)),
+            contract_digest=lambda text: parse(text, "contract.toml").digest(),
+            checks=tuple(CHECKS),
+        )
+        return verify(record, reading)
+    finally:
+        store.close()
+
+
+def _text(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as cause:
+        raise Misuse("UNREADABLE", f"{path} cannot be read: {cause}") from cause

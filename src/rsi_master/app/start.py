@@ -1,0 +1,184 @@
+"""Starting and resuming a run: everything that may refuse refuses here, before anything is spent."""
+
+import os
+import platform
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from rsi_master.adapters.sandbox.isolation import choose, probe
+from rsi_master.adapters.sealed.sealing import seal
+from rsi_master.adapters.store.objects import digest_of
+from rsi_master.agents.agent import Agent
+from rsi_master.agents.playbook.main import MainPlaybook
+from rsi_master.agents.playbook.reviewer import ReviewerPlaybook
+from rsi_master.agents.playbook.worker import WorkerPlaybook
+from rsi_master.app import plugins
+from rsi_master.app.director import LoopFollower
+from rsi_master.app.folder import RunFolder
+from rsi_master.app.home import Home
+from rsi_master.app.lab import Lab, Wrap, local_compute, open_lab, signing_key, versions
+from rsi_master.app.owner import Owner
+from rsi_master.app.server import serving
+from rsi_master.adapters.system import Uuid7
+from rsi_master.core.action import OS, Caller, Role
+from rsi_master.core.contract import Contract, parse
+from rsi_master.core.errors import Misuse, Refused
+from rsi_master.core.event import Event
+from rsi_master.core.job import Tier
+from rsi_master.core.run import OwnerStarted, RunFinished, RunOpened, TurnRole
+from rsi_master.core.score import Split
+from rsi_master.domains.training import tensors
+from rsi_master.expos.tokens import Tokens
+
+Follower = Callable[[Event], None]
+
+
+def create(text: str, origin: str, parent: Path, home: Home) -> RunFolder:
+    """A new run folder under `parent`, its items sealed, its contract frozen."""
+    contract = parse(text, origin)
+    plugins.recipes(contract.policy.recipes)
+    base = plugins.base_folder(contract.base.name)
+    check_base(contract, base)
+    choose(probe(), _floor(contract))
+    signer = signing_key(home)
+    run = f"{contract.name}-{Uuid7().fresh()}"
+    sealed = seal(contract.evaluator.benchmark, base, home.root, _counts(contract))
+    folder = RunFolder(parent.absolute() / run)
+    folder.path.mkdir(parents=True)
+    folder.contract_file.write_text(text, encoding="utf-8")
+    (folder.path / "run.id").write_text(run + "\n", encoding="utf-8")
+    folder.verifier_file.write_text(f"{signer.verifier}\n", encoding="utf-8")
+    home.link_seal(run, sealed)
+    _operator_token(home, run)
+    return folder
+
+
+@dataclass(frozen=True)
+class Setting:
+    """What a caller may put beside a run: who watches, who fills the roles, what wraps the store."""
+
+    followers: tuple[Follower, ...] = ()
+    agents: Mapping[TurnRole, Agent] | None = None
+    wrap: Wrap | None = None
+
+
+def run(folder: RunFolder, home: Home, setting: Setting = Setting()) -> RunFinished:  # noqa: B008
+    """Own the run until it is finished; a run that has events is resumed."""
+    contract = folder.contract()
+    tier = choose(probe(), _floor(contract))
+    loop = LoopFollower(contract.research.turn_failures)
+    with open_lab(folder, home, (loop, *setting.followers), setting.wrap) as lab:
+        if lab.state.finished is not None:
+            return lab.state.finished
+        _record_start(lab, tier)
+        compute = local_compute(lab, tier)
+        try:
+            with serving(lab.gateway, home.socket(folder.id)):
+                return Owner(lab, compute, loop, setting.agents or playbook()).run()
+        finally:
+            compute.close()
+
+
+def playbook() -> dict[TurnRole, Agent]:
+    """The offline filling of the roles."""
+    return {"main": MainPlaybook(), "worker": WorkerPlaybook(), "reviewer": ReviewerPlaybook()}
+
+
+def check_base(contract: Contract, base: Path) -> None:
+    """Refuse a base whose bytes are not those of the contract."""
+    found = digest_of(base)
+    if found != contract.base.digest:
+        raise Refused(
+            "BASE_DIFFERS",
+            f"base {contract.base.name!r} has digest {found}, the contract says "
+            f"{contract.base.digest}; take the base of the contract or write a new contract",
+        )
+
+
+def _record_start(lab: Lab, tier: Tier) -> None:
+    resumed = lab.state.opened is not None
+    if resumed:
+        _same_programs(lab)
+    facts: list[RunOpened | OwnerStarted] = []
+    if not resumed:
+        facts.append(_opening(lab, tier))
+    facts.append(OwnerStarted(resumed=resumed, tier=tier, platform=platform.platform()))
+    with lab.lock:
+        ticket = lab.ledger.append(OS, facts)
+    ticket.wait()
+
+
+def _opening(lab: Lab, tier: Tier) -> RunOpened:
+    base = plugins.base_folder(lab.contract.base.name)
+    weights = tensors.read(base / "model.safetensors")
+    return RunOpened(
+        run=lab.folder.id,
+        contract=lab.objects.put_bytes("contract", lab.folder.contract_text().encode()),
+        base=lab.objects.put_folder("base", base),
+        parameters=sum(_size(tensor.shape) for tensor in weights.values()),
+        sealed=lab.sealed.open(),
+        tier=tier,
+        recipes={name: plugins.source_digest(r) for name, r in lab.recipes.items()},
+        versions=versions(),
+        platform=platform.platform(),
+    )
+
+
+def _same_programs(lab: Lab) -> None:
+    """A run goes on under the programs and the sealed set that it began with."""
+    opened = lab.state.opened
+    if opened is None:
+        return
+    for name, recipe in lab.recipes.items():
+        if plugins.source_digest(recipe) != opened.recipes.get(name):
+            raise Refused(
+                "RECIPE_DIFFERS",
+                f"recipe {name!r} is not the one that the run began with; "
+                "install that version again, or start a new run",
+            )
+    sealed = lab.sealed.open()
+    if sealed.digest != opened.sealed.digest or sealed.protocol != opened.sealed.protocol:
+        raise Refused(
+            "SEAL_DIFFERS",
+            "the sealed set or the evaluation protocol is not the one that the run began with; "
+            "resume with the installation that sealed it",
+        )
+
+
+def _operator_token(home: Home, run: str) -> None:
+    caller = Caller(role=Role.OPERATOR, node="operator", actor="person")
+    token = Tokens(home.tokens(run)).issue_lasting(caller)
+    path = home.operator_token(run)
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+    with os.fdopen(descriptor, "w") as file:
+        file.write(token + "\n")
+
+
+def _counts(contract: Contract) -> dict[Split, int]:
+    evaluator = contract.evaluator
+    return {
+        "dev": evaluator.dev,
+        "confirm": evaluator.confirm,
+        "holdout": evaluator.holdout,
+    }
+
+
+def _floor(contract: Contract) -> Tier:
+    return contract.isolation.floor
+
+
+def _size(shape: tuple[int, ...]) -> int:
+    count = 1
+    for length in shape:
+        count *= length
+    return count
+
+
+def newest(parent: Path) -> RunFolder:
+    """The run folder under `parent` that was made last; raises Misuse without any."""
+    found = [p for p in parent.glob("*") if (p / "ledger.db").is_file()] if parent.is_dir() else []
+    if not found:
+        raise Misuse("NO_RUN", f"no run in {parent}; `rsi demo` or `rsi run CONTRACT` makes one")
+    return RunFolder(max(found, key=lambda p: re.sub(r"^.*?-(?=[0-9a-f]{8}-)", "", p.name)))

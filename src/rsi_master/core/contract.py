@@ -1,0 +1,153 @@
+"""The contract: the frozen rules of a run. Its digest stands in every event.
+
+The digest is over the canonical JSON of the parsed model with all defaults, so comments and order
+of the TOML do not matter and every default is part of the promise.
+"""
+
+import difflib
+import tomllib
+from typing import Annotated, Literal
+
+from pydantic import Field, ValidationError
+
+from rsi_master.core.canonical import digest, encode
+from rsi_master.core.errors import Refused
+from rsi_master.core.job import STRENGTH, Tier
+from rsi_master.core.model import Value
+from rsi_master.core.score import Feedback
+
+Share = Annotated[float, Field(gt=0, le=1)]
+Name = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_-]{0,40}$")]
+
+
+class Base(Value):
+    """The pinned base model."""
+
+    name: Name = "nano"
+    digest: Annotated[str, Field(pattern=r"^sha256:[0-9a-f]{64}$")]
+
+
+class Evaluator(Value):
+    """The fixed evaluator: a benchmark, items drawn per task and split, and the form of feedback."""
+
+    benchmark: Name = "nano"
+    dev: Annotated[int, Field(ge=1, le=10_000)] = 60
+    confirm: Annotated[int, Field(ge=1, le=10_000)] = 80
+    holdout: Annotated[int, Field(ge=1, le=10_000)] = 120
+    feedback: Feedback = "exact"
+    feedback_step: Share = 0.05
+
+
+class Budget(Value):
+    """What the whole run may use. Seconds of device time are summed over devices."""
+
+    device_seconds: Annotated[float, Field(gt=0)]
+    wall_seconds: Annotated[float, Field(gt=0)]
+    evaluations: Annotated[int, Field(ge=1)]
+    experiments: Annotated[int, Field(ge=1)]
+
+
+class Devices(Value):
+    """Devices that jobs and the sealed process share."""
+
+    slots: Annotated[int, Field(ge=1, le=64)] = 2
+
+
+class Research(Value):
+    """Limits of the orchestration and who fills the roles."""
+
+    workers: Annotated[int, Field(ge=1, le=100)] = 8
+    parallel_workers: Annotated[int, Field(ge=1, le=32)] = 2
+    experiments_per_worker: Annotated[int, Field(ge=1, le=1000)] = 3
+    reviewer: bool = True
+    roles: Literal["playbook"] = "playbook"
+    turn_seconds: Annotated[float, Field(gt=0)] = 120.0
+    turn_failures: Annotated[int, Field(ge=1, le=10)] = 2
+
+
+class Policy(Value):
+    """Grey rules, decided before the run."""
+
+    merging: Literal[False] = False
+    selection: Literal["confirmed"] = "confirmed"
+    seed_of_promotion: Annotated[int, Field(ge=0, le=2**31 - 1)] = 1009
+    attempts_per_experiment: Annotated[int, Field(ge=1, le=10)] = 3
+    submissions: Annotated[int, Field(ge=1)] = 64
+    recipes: tuple[Name, ...] = ("sft",)
+    sources: tuple[str, ...]
+
+
+class Isolation(Value):
+    """The weakest isolation under which the run may work; `none` voids every integrity claim."""
+
+    floor: Tier = "landlock"
+
+    def accepts(self, tier: Tier) -> bool:
+        """Whether that tier reaches the floor."""
+        return STRENGTH[tier] >= STRENGTH[self.floor]
+
+
+class Contract(Value):
+    """The parsed contract with defaults filled in."""
+
+    contract_version: Literal[1] = 1
+    name: Name
+    target: Annotated[str, Field(min_length=1, max_length=2000)]
+    seed: Annotated[int, Field(ge=0, le=2**31 - 1)] = 0
+    base: Base
+    evaluator: Evaluator = Evaluator()
+    budget: Budget
+    devices: Devices = Devices()
+    research: Research = Research()
+    policy: Policy
+    isolation: Isolation = Isolation()
+
+    def digest(self) -> str:
+        """The digest that identifies these rules."""
+        return digest(encode(self.model_dump(mode="json")))
+
+    def differences(self, other: "Contract") -> tuple[str, ...]:
+        """Dotted names of the fields in which the two differ, with both values."""
+        mine, theirs = _flat(self.model_dump(mode="json")), _flat(other.model_dump(mode="json"))
+        names = sorted(set(mine) | set(theirs))
+        return tuple(
+            f"{name}: {mine.get(name)!r} != {theirs.get(name)!r}"
+            for name in names
+            if mine.get(name) != theirs.get(name)
+        )
+
+
+def parse(text: str, origin: str) -> Contract:
+    """The contract of a TOML text; `origin` names it in errors. Raises Refused in one line."""
+    try:
+        return Contract.model_validate(tomllib.loads(text.removeprefix("\ufeff")))
+    except tomllib.TOMLDecodeError as cause:
+        raise Refused("CONTRACT_SYNTAX", f"{origin} is not TOML: {cause}") from cause
+    except ValidationError as cause:
+        raise Refused("CONTRACT_INVALID", f"{origin}: {_first(cause)}") from cause
+
+
+def _first(error: ValidationError) -> str:
+    problem = error.errors(include_url=False)[0]
+    place = ".".join(str(part) for part in problem["loc"])
+    if problem["type"] == "extra_forbidden":
+        close = difflib.get_close_matches(str(problem["loc"][-1]), _keys(), n=1)
+        hint = f"; did you mean {close[0]!r}?" if close else ""
+        return f"unknown key {place!r}{hint}"
+    if problem["type"] == "missing":
+        return f"key {place!r} is missing; add it"
+    return f"{place} = {problem['input']!r}: {problem['msg']}"
+
+
+def _keys() -> list[str]:
+    sections = (Contract, Base, Evaluator, Budget, Devices, Research, Policy, Isolation)
+    return [name for section in sections for name in section.model_fields]
+
+
+def _flat(value: object, prefix: str = "") -> dict[str, object]:
+    if not isinstance(value, dict):
+        return {prefix: value}
+    flat: dict[str, object] = {}
+    for key, inner in value.items():
+        flat.update(_flat(inner, f"{prefix}.{key}" if prefix else key))
+    return flat

@@ -1,0 +1,72 @@
+"""A job: a self-contained folder of inputs by digest that an engine runs once under a name.
+
+The name is the experiment id and a counter (the fence). The engine knows the job by that name, so
+a job is looked up before it is submitted again. Engines never retry.
+"""
+
+from typing import Literal
+
+from rsi_master.core.model import Value
+
+Tier = Literal["host", "namespaces", "landlock", "none"]
+JobClass = Literal["recipe", "code"]
+JobState = Literal["running", "ended", "unknown"]
+Ending = Literal[
+    "ok", "crashed", "killed", "timeout", "stalled", "cancelled", "lost", "refused", "interrupted"
+]
+
+STRENGTH: dict[Tier, int] = {"none": 0, "landlock": 1, "namespaces": 2, "host": 3}
+
+
+class Resources(Value):
+    """What a job may use: whole devices for at most `seconds` of wall clock."""
+
+    devices: int = 1
+    nodes: int = 1
+    seconds: float
+    memory_mib: int = 4096
+    stall_seconds: float = 120.0
+
+
+class Program(Value):
+    """What carries a job out: `entry` is `module:function(folder)`, `preload` what a warm parent
+    imports beforehand."""
+
+    entry: str
+    preload: tuple[str, ...] = ()
+    runtime: Literal["core", "train", "serve", "eval"] = "train"
+
+
+class Input(Value):
+    """A recorded artifact, visible to the job read-only as `in/<name>`."""
+
+    name: str
+    digest: str
+
+
+class Job(Value):
+    """One attempt: `program` is an entry of the runtime, `config` is its whole configuration.
+
+    The job writes `out/` alone. It must leave `out/result.json`; `out/metrics.jsonl` is its
+    heartbeat and may grow while it runs.
+    """
+
+    name: str
+    job_class: JobClass = "recipe"
+    runtime: Literal["core", "train", "serve", "eval"] = "train"
+    program: str
+    config: dict[str, object]
+    inputs: tuple[Input, ...] = ()
+    resources: Resources
+
+
+class JobStatus(Value):
+    """What the engine knows of a job; `seconds` is device time, `tier` the isolation that held."""
+
+    name: str
+    state: JobState
+    ending: Ending | None = None
+    detail: str = ""
+    tier: Tier | None = None
+    seconds: float = 0.0
+    devices: tuple[str, ...] = ()

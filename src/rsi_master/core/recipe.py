@@ -1,0 +1,50 @@
+"""Recipes: ways to train. A specification (light, typed) and the program that carries it out."""
+
+from collections.abc import Sequence
+from typing import ClassVar
+
+from rsi_master.core.canonical import digest, encode
+from rsi_master.core.job import Program
+from rsi_master.core.model import Value
+
+
+class RecipeSpec(Value):
+    """Base of all specifications: closed schemas with ranges, free of any library's names.
+
+    Subclasses declare `name: Literal[...]` as discriminator.
+    """
+
+    objective: ClassVar[str]
+
+    def parametrisation(self) -> str:
+        """Which weights move, as a family word (`full`, `lora`)."""
+        raise NotImplementedError
+
+    def effective(self) -> dict[str, object]:
+        """The specification with defaults filled in and fields without effect dropped."""
+        raise NotImplementedError
+
+    def planned_steps(self, rows: int) -> int:
+        """How many optimiser steps a training on that many rows takes."""
+        raise NotImplementedError
+
+    def trains(self, tensor: str) -> bool:
+        """Whether the training may change the weight tensor of that name."""
+        raise NotImplementedError
+
+    def device_seconds(self, rows: int) -> float:
+        """An upper estimate of the device time over a dataset of that many rows."""
+        raise NotImplementedError
+
+
+class Recipe(Value):
+    """An extension point: a specification type and its program."""
+
+    name: str
+    spec: type[RecipeSpec]
+    program: Program
+
+
+def effective_digest(spec: RecipeSpec, init: str, data: Sequence[str]) -> str:
+    """Digest of what a training does apart from its seed; equal digests are repeats."""
+    return digest(encode({"recipe": spec.effective(), "init": init, "data": list(data)}))

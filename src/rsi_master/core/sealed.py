@@ -1,0 +1,40 @@
+"""What the sealed process tells: a commitment to its items, and answers without them."""
+
+from typing import Literal
+
+from rsi_master.core.artifact import Digest
+from rsi_master.core.model import Value
+from rsi_master.core.score import Split
+
+Bucket = Literal["none", "few", "some", "many"]
+
+
+class SealedSet(Value):
+    """A sealed set by its salted digest; `protocol` covers template, decoding, grader and stops.
+
+    `base` is the digest of the base's tensors; `openings` is how often the holdout may be claimed.
+    """
+
+    benchmark: str
+    digest: Digest
+    protocol: Digest
+    base: Digest
+    openings: int
+    sizes: dict[Split, int]
+    tasks: tuple[str, ...]
+    sources: tuple[str, ...]
+
+
+class ScanReport(Value):
+    """Which rows may become data: positions of the kept ones, and drops by reason."""
+
+    kept: tuple[int, ...]
+    dropped: dict[str, int]
+
+    def bucket(self) -> Bucket:
+        """The coarse answer that an agent gets about how much was dropped."""
+        total = sum(self.dropped.values())
+        share = total / max(1, total + len(self.kept))
+        if total == 0:
+            return "none"
+        return "few" if share < 0.01 else "some" if share < 0.1 else "many"

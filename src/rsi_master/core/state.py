@@ -1,0 +1,261 @@
+"""The state of a run: every projection, folded from events in order. Replaying the same events
+gives the same state; nothing else writes it."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from functools import singledispatchmethod
+
+from rsi_master.core.budget import Books
+from rsi_master.core.contract import Contract
+from rsi_master.core.dataset import DatasetRegistered
+from rsi_master.core.event import Event, Fact
+from rsi_master.core.experiment import (
+    Attempt,
+    AttemptEnded,
+    AttemptFenced,
+    AttemptPlanned,
+    CancelAsked,
+    CheckpointStored,
+    EvaluationRecorded,
+    Experiment,
+    ExperimentEnded,
+    ExperimentQueued,
+    IntegritySet,
+)
+from rsi_master.core.graph import (
+    DirectionClosed,
+    Node,
+    ResearchGraph,
+    ReviewRequested,
+    ReviewSubmitted,
+    WorkerCreated,
+    WorkerFinalised,
+)
+from rsi_master.core.run import (
+    ActionDenied,
+    ActionIntended,
+    ActionSettled,
+    ClaimFailed,
+    ClaimOpened,
+    ClaimScored,
+    FinishAsked,
+    GuidanceGiven,
+    OwnerStarted,
+    RunFinished,
+    RunOpened,
+    RunPaused,
+    RunUnpaused,
+    StopAsked,
+)
+
+
+
+@dataclass
+class State:
+    """All that the record says at one position. Mutable, written by `apply` alone."""
+
+    books: Books
+    opened: RunOpened | None = None
+    owners: int = 0
+    owner_since: float = 0.0
+    wall_before: float = 0.0
+    position: int = -1
+    at: float = 0.0
+    datasets: dict[str, DatasetRegistered] = field(default_factory=dict)
+    experiments: dict[str, Experiment] = field(default_factory=dict)
+    graph: ResearchGraph = field(default_factory=ResearchGraph)
+    intents: dict[str, ActionIntended] = field(default_factory=dict)
+    submissions: int = 0
+    denials: int = 0
+    guidance: list[GuidanceGiven] = field(default_factory=list)
+    claim: ClaimOpened | None = None
+    claimed: ClaimScored | ClaimFailed | None = None
+    finish_asked: FinishAsked | None = None
+    stop_asked: StopAsked | None = None
+    paused: bool = False
+    finished: RunFinished | None = None
+
+    @staticmethod
+    def under(contract: Contract) -> "State":
+        """The empty state of a run under that contract."""
+        return State(books=Books.of(contract.budget))
+
+    @staticmethod
+    def replay(contract: Contract, events: Iterable[Event]) -> "State":
+        """The state after those events."""
+        state = State.under(contract)
+        for event in events:
+            state.apply(event)
+        return state
+
+    def apply(self, event: Event) -> None:
+        """Fold one event."""
+        if isinstance(event.fact, OwnerStarted):
+            self.wall_before = self.wall(self.at)
+        self.position = event.position
+        self.at = event.at
+        self._fold(event.fact)
+
+    def wall(self, now: float) -> float:
+        """Seconds during which some owner was at work, up to `now`; the time between is free."""
+        return self.wall_before + (max(0.0, now - self.owner_since) if self.owners else 0.0)
+
+    def owned(self, node: str) -> list[Experiment]:
+        """Experiments of a Worker, oldest first."""
+        return [e for e in self.experiments.values() if e.queued and e.queued.worker == node]
+
+    def active_workers(self) -> list[Node]:
+        """Workers that are not finalised."""
+        return [node for node in self.graph.workers() if node.active()]
+
+    def unfinished(self) -> list[Experiment]:
+        """Experiments whose lifecycle has not ended."""
+        return [e for e in self.experiments.values() if e.ended is None and e.queued is not None]
+
+    @singledispatchmethod
+    def _fold(self, fact: Fact) -> None:
+        """Facts without a projection change nothing but the position."""
+
+    @_fold.register
+    def _(self, fact: RunOpened) -> None:
+        self.opened = fact
+
+    @_fold.register
+    def _(self, fact: OwnerStarted) -> None:
+        self.owners += 1
+        self.owner_since = self.at
+
+    @_fold.register
+    def _(self, fact: ActionIntended) -> None:
+        self.intents[fact.intent] = fact
+        self.books.hold(fact.intent, fact.reserve)
+
+    @_fold.register
+    def _(self, fact: ActionDenied) -> None:
+        self.denials += 1
+
+    @_fold.register
+    def _(self, fact: ActionSettled) -> None:
+        self.intents.pop(fact.intent, None)
+        if fact.heir is not None:
+            self.books.hand_over(fact.intent, fact.heir)
+        else:
+            self.books.settle(fact.intent, fact.spent)
+
+    @_fold.register
+    def _(self, fact: DatasetRegistered) -> None:
+        self.submissions += 1
+        self.datasets.setdefault(fact.artifact.digest, fact)
+
+    @_fold.register
+    def _(self, fact: ExperimentQueued) -> None:
+        self.experiments[fact.experiment] = Experiment(fact.experiment, fact)
+
+    @_fold.register
+    def _(self, fact: AttemptPlanned) -> None:
+        experiment = self._experiment(fact.experiment)
+        experiment.attempts.append(Attempt(fact))
+        experiment.lifecycle = "training" if fact.stage == "train" else "evaluating"
+
+    @_fold.register
+    def _(self, fact: AttemptEnded) -> None:
+        for attempt in self._experiment(fact.experiment).attempts:
+            if attempt.planned.job == fact.job:
+                attempt.ended = fact
+
+    @_fold.register
+    def _(self, fact: AttemptFenced) -> None:
+        for attempt in self._experiment(fact.experiment).attempts:
+            if attempt.planned.job == fact.job:
+                attempt.fenced = True
+
+    @_fold.register
+    def _(self, fact: CheckpointStored) -> None:
+        experiment = self._experiment(fact.experiment)
+        experiment.checkpoint = fact
+        experiment.lifecycle = "trained"
+
+    @_fold.register
+    def _(self, fact: EvaluationRecorded) -> None:
+        self._experiment(fact.experiment).evaluation = fact
+
+    @_fold.register
+    def _(self, fact: IntegritySet) -> None:
+        experiment = self._experiment(fact.experiment)
+        if experiment.integrity != "flagged":
+            experiment.integrity = fact.integrity
+            experiment.flag = fact.reason if fact.integrity == "flagged" else ""
+
+    @_fold.register
+    def _(self, fact: CancelAsked) -> None:
+        self._experiment(fact.experiment).cancel_asked = True
+
+    @_fold.register
+    def _(self, fact: ExperimentEnded) -> None:
+        experiment = self._experiment(fact.experiment)
+        experiment.ended = fact
+        experiment.lifecycle = fact.lifecycle
+        self.books.settle(fact.experiment, fact.spent)
+
+    @_fold.register
+    def _(self, fact: WorkerCreated) -> None:
+        self.graph.nodes[fact.node] = Node(fact.node, fact)
+
+    @_fold.register
+    def _(self, fact: WorkerFinalised) -> None:
+        self.graph.nodes[fact.node].finalised = fact
+
+    @_fold.register
+    def _(self, fact: ReviewRequested) -> None:
+        self.graph.nodes[fact.node] = Node(fact.node, fact)
+
+    @_fold.register
+    def _(self, fact: ReviewSubmitted) -> None:
+        self.graph.nodes[fact.node].report = fact
+
+    @_fold.register
+    def _(self, fact: DirectionClosed) -> None:
+        self.graph.nodes[fact.node].closed = fact
+
+    @_fold.register
+    def _(self, fact: GuidanceGiven) -> None:
+        self.guidance.append(fact)
+
+    @_fold.register
+    def _(self, fact: ClaimOpened) -> None:
+        self.claim = fact
+
+    @_fold.register
+    def _(self, fact: ClaimScored) -> None:
+        self.claimed = fact
+        self.books.settle(fact.name, fact.spent)
+
+    @_fold.register
+    def _(self, fact: ClaimFailed) -> None:
+        self.claimed = fact
+        self.books.settle(fact.name, fact.spent)
+
+    @_fold.register
+    def _(self, fact: FinishAsked) -> None:
+        self.finish_asked = fact
+
+    @_fold.register
+    def _(self, fact: StopAsked) -> None:
+        self.stop_asked = fact
+
+    @_fold.register
+    def _(self, fact: RunPaused) -> None:
+        self.paused = True
+
+    @_fold.register
+    def _(self, fact: RunUnpaused) -> None:
+        self.paused = False
+
+    @_fold.register
+    def _(self, fact: RunFinished) -> None:
+        self.finished = fact
+
+    def _experiment(self, name: str) -> Experiment:
+        return self.experiments.setdefault(name, Experiment(name, None))
+
+

@@ -1,0 +1,25 @@
+"""A turn: one question to a role, with the limits that hold. The answer is the actions it takes."""
+
+from rsi_master.core.action import NodeId
+from rsi_master.core.model import Value
+from rsi_master.core.run import Trigger, TurnRole
+
+
+class Limits(Value):
+    """What allocation allows now; code computes it, roles choose within it."""
+
+    directions: int
+    workers_now: int
+    experiments_each: int
+    verifications: int
+    closing: bool
+
+
+class Ask(Value):
+    """One question; `order` is its id in the record."""
+
+    order: str
+    role: TurnRole
+    node: NodeId
+    trigger: Trigger
+    limits: Limits

@@ -1,0 +1,1 @@
+"""Audit: adjudication of integrity by a person."""

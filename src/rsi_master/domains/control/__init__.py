@@ -1,0 +1,1 @@
+"""Control: what the run's state is, and its steering."""

@@ -1,0 +1,1 @@
+"""Data: the pool, sources, and datasets that exist only after the scan."""

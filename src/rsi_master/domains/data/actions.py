@@ -1,0 +1,226 @@
+"""Actions on the data pool."""
+
+import random
+from typing import Annotated
+
+from pydantic import Field
+
+from rsi_master.core.action import Action, Role
+from rsi_master.core.artifact import Digest, Row
+from rsi_master.core.contract import Contract
+from rsi_master.core.dataset import DatasetRefused, DatasetRegistered, Source
+from rsi_master.core.errors import Misuse
+from rsi_master.core.model import Value
+from rsi_master.core.sealed import Bucket, ScanReport
+from rsi_master.domains.data.pool import parse, register
+from rsi_master.expos.catalogue import Desk, Domain, Entry, Outcome, Question, Rule
+
+EVERYBODY = (Role.MAIN, Role.WORKER, Role.REVIEWER, Role.OPERATOR)
+
+
+class List(Action):
+    """List the sources that the contract names and the datasets that exist."""
+
+    name = "data.list"
+    effect = "read"
+
+
+class Inspect(Action):
+    """Show rows of a dataset, exactly as the trainer reads them."""
+
+    name = "data.inspect"
+    effect = "read"
+
+    dataset: Digest
+    start: Annotated[int, Field(ge=0)] = 0
+    count: Annotated[int, Field(ge=1, le=20)] = 5
+
+
+class Add(Action):
+    """Take a source of the contract into the pool: its rows are scanned and get an id."""
+
+    name = "data.add"
+    effect = "record"
+
+    source: Annotated[str, Field(min_length=1, max_length=100)]
+
+
+class Derive(Action):
+    """Make a dataset from others: mix them in a fixed shuffle and keep at most `limit` rows."""
+
+    name = "data.derive"
+    effect = "record"
+
+    datasets: Annotated[tuple[Digest, ...], Field(min_length=1, max_length=8)]
+    limit: Annotated[int, Field(ge=1, le=10_000_000)] | None = None
+    shuffle: Annotated[int, Field(ge=0, le=2**31 - 1)] = 0
+
+
+class DatasetView(Value):
+    """A dataset as every role sees it; how much the scan dropped is one coarse word."""
+
+    id: Digest
+    origin: str
+    parents: tuple[Digest, ...]
+    rows: int
+    dropped: Bucket
+    mean_prompt_chars: float
+    mean_completion_chars: float
+
+
+class PoolView(Value):
+    """Sources not yet and already taken, and the datasets."""
+
+    sources: tuple[str, ...]
+    datasets: tuple[DatasetView, ...]
+
+
+class RowsView(Value):
+    """A window of rows."""
+
+    dataset: Digest
+    total: int
+    start: int
+    rows: tuple[Row, ...]
+
+
+class RefusedView(Value):
+    """Nothing was registered."""
+
+    refused: str
+    dropped: Bucket
+
+
+class OperatorDatasetView(DatasetView):
+    """The operator also sees the exact counts."""
+
+    offered: int
+    dropped_exactly: dict[str, int]
+
+
+def describe(fact: DatasetRegistered) -> DatasetView:
+    """The view of one dataset."""
+    return DatasetView(
+        id=fact.artifact.digest,
+        origin=fact.source.origin,
+        parents=fact.source.parents,
+        rows=fact.rows,
+        dropped=_bucket(fact),
+        mean_prompt_chars=round(fact.prompt_chars / fact.rows, 1),
+        mean_completion_chars=round(fact.completion_chars / fact.rows, 1),
+    )
+
+
+def _bucket(fact: DatasetRegistered | DatasetRefused) -> Bucket:
+    kept = fact.rows if isinstance(fact, DatasetRegistered) else 0
+    return ScanReport(kept=tuple(range(kept)), dropped=fact.dropped).bucket()
+
+
+def _list(_action: List, desk: Desk) -> Outcome:
+    return Outcome(
+        PoolView(
+            sources=desk.contract.policy.sources,
+            datasets=tuple(describe(fact) for fact in desk.state.datasets.values()),
+        )
+    )
+
+
+def _inspect(action: Inspect, desk: Desk) -> Outcome:
+    fact = known(desk, action.dataset)
+    rows = parse(desk.objects.get_bytes(action.dataset), action.start, action.count)
+    return Outcome(
+        RowsView(dataset=action.dataset, total=fact.rows, start=action.start, rows=rows)
+    )
+
+
+def _add(action: Add, desk: Desk) -> Outcome:
+    rows = desk.sealed.pool(action.source)
+    source = Source(origin=action.source)
+    fact = register(rows, source, desk.caller.node, desk.sealed, desk.objects)
+    return Outcome(fact, (fact,))
+
+
+def _derive(action: Derive, desk: Desk) -> Outcome:
+    rows: list[Row] = []
+    for dataset in action.datasets:
+        known(desk, dataset)
+        rows.extend(parse(desk.objects.get_bytes(dataset)))
+    random.Random(action.shuffle).shuffle(rows)
+    source = Source(
+        origin="derive",
+        parents=action.datasets,
+        operation={"limit": action.limit, "shuffle": action.shuffle},
+    )
+    fact = register(rows[: action.limit], source, desk.caller.node, desk.sealed, desk.objects)
+    return Outcome(fact, (fact,))
+
+
+def known(desk: Desk, dataset: str) -> DatasetRegistered:
+    """The dataset of an id; raises Misuse when the pool has none."""
+    fact = desk.state.datasets.get(dataset)
+    if fact is None:
+        raise Misuse("UNKNOWN_DATASET", f"dataset {dataset[:19]} is not in the pool; see data.list")
+    return fact
+
+
+def _same(record: Value, _contract: Contract) -> Value:
+    return record
+
+
+def _registered(record: DatasetRegistered | DatasetRefused, _contract: Contract) -> Value:
+    if isinstance(record, DatasetRefused):
+        return RefusedView(refused="no row survived the scan", dropped=_bucket(record))
+    return describe(record)
+
+
+def _registered_exactly(record: DatasetRegistered | DatasetRefused, contract: Contract) -> Value:
+    view = _registered(record, contract)
+    if not isinstance(view, DatasetView):
+        return view
+    return OperatorDatasetView(
+        **view.model_dump(), offered=record.offered, dropped_exactly=record.dropped
+    )
+
+
+def _only_named(question: Question) -> str | None:
+    named = question.contract.policy.sources
+    if question.action.source in named:
+        return None
+    return f"source {question.action.source!r} is not in the contract; it names {', '.join(named)}"
+
+
+def _once(question: Question) -> str | None:
+    for fact in question.state.datasets.values():
+        if fact.source.origin == question.action.source:
+            return f"source {question.action.source} is in the pool already; see data.list"
+    return None
+
+
+def _capped(question: Question) -> str | None:
+    cap = question.contract.policy.submissions
+    if question.state.submissions < cap:
+        return None
+    return f"the contract allows {cap} data submissions and all are used"
+
+
+WRITERS = {
+    Role.MAIN: _registered,
+    Role.WORKER: _registered,
+    Role.OPERATOR: _registered_exactly,
+}
+
+DOMAIN = Domain(
+    "data",
+    (
+        Entry(List, _list, dict.fromkeys(EVERYBODY, _same)),
+        Entry(Inspect, _inspect, dict.fromkeys(EVERYBODY, _same)),
+        Entry(Add, _add, WRITERS),
+        Entry(Derive, _derive, WRITERS),
+    ),
+    (
+        Rule("source", Add, _only_named),
+        Rule("taken", Add, _once),
+        Rule("submissions", Add, _capped),
+        Rule("submissions", Derive, _capped),
+    ),
+)

@@ -1,0 +1,50 @@
+"""Registering rows: scan, drop, store, and only then an id."""
+
+from collections.abc import Iterable, Sequence
+
+from pydantic import ValidationError
+
+from rsi_master.core.artifact import Row
+from rsi_master.core.canonical import encode
+from rsi_master.core.dataset import DatasetRefused, DatasetRegistered, Source
+from rsi_master.core.errors import Misuse
+from rsi_master.core.ports import ObjectStore, Sealed
+
+
+def render(rows: Iterable[Row]) -> bytes:
+    """The bytes that the trainer reads: one canonical JSON object per line."""
+    return b"".join(encode(row.model_dump(mode="json")) + b"\n" for row in rows)
+
+
+def parse(data: bytes, start: int = 0, count: int | None = None) -> tuple[Row, ...]:
+    """Rows of rendered bytes, a window of them; raises Misuse naming the line."""
+    lines = data.splitlines()
+    stop = len(lines) if count is None else min(len(lines), start + count)
+    rows = []
+    for number in range(start, stop):
+        try:
+            rows.append(Row.model_validate_json(lines[number]))
+        except ValidationError as cause:
+            raise Misuse("ROW_UNREADABLE", f"row {number + 1} is not a prompt and a completion") from cause
+    return tuple(rows)
+
+
+def register(
+    rows: Sequence[Row], source: Source, by: str, sealed: Sealed, objects: ObjectStore
+) -> DatasetRegistered | DatasetRefused:
+    """Scan the rows and store what is left. What was dropped never touches the run folder."""
+    report = sealed.scan(rows)
+    kept = [rows[position] for position in report.kept]
+    if not kept:
+        return DatasetRefused(source=source, offered=len(rows), dropped=report.dropped, by=by)
+    artifact = objects.put_bytes("dataset", render(kept))
+    return DatasetRegistered(
+        artifact=artifact,
+        source=source,
+        rows=len(kept),
+        offered=len(rows),
+        dropped=report.dropped,
+        completion_chars=sum(len(row.completion) for row in kept),
+        prompt_chars=sum(len(row.prompt) for row in kept),
+        by=by,
+    )

@@ -1,0 +1,1 @@
+"""Evaluation: comparisons of recorded verdicts, for those who may see them."""

@@ -1,0 +1,1 @@
+"""Planning: Workers, directions, candidates, the champion's claim."""

@@ -1,0 +1,105 @@
+"""The planning domain: Workers, directions, candidates, the claim."""
+
+from rsi_master.core.action import Action, Amounts, NodeId, Role, Text
+from rsi_master.core.contract import Contract
+from rsi_master.core.graph import DirectionClosed
+from rsi_master.core.model import Value
+from rsi_master.core.run import ClaimOpened
+from rsi_master.core.state import State
+from rsi_master.domains.planning import rules, workers
+from rsi_master.domains.planning.ranking import Candidate, rank
+from rsi_master.expos.catalogue import Desk, Domain, Entry, Outcome, Rule
+
+CLAIM_SECONDS = 60.0
+
+
+class Close(Action):
+    """Close a direction with the reason; its experiments stay in the record."""
+
+    name = "direction.close"
+    effect = "record"
+
+    node: NodeId
+    reason: Text
+
+
+class Read(Action):
+    """Read the ranking of recipes by their mean over seeds on confirm."""
+
+    name = "candidates.read"
+    effect = "read"
+
+
+class Claim(Action):
+    """Open the holdout once for the champion: the verified checkpoint that the ranking puts first."""
+
+    name = "champion.claim"
+    effect = "work"
+
+    experiment: str
+
+
+class ClosedView(Value):
+    """The direction is closed."""
+
+    node: NodeId
+
+
+class RankingView(Value):
+    """Candidates, best first."""
+
+    candidates: tuple[Candidate, ...]
+
+
+class ClaimView(Value):
+    """The opening has begun; its result comes as an event."""
+
+    name: str
+    experiment: str
+
+
+def _close(action: Close, desk: Desk) -> Outcome:
+    fact = DirectionClosed(node=action.node, reason=action.reason)
+    return Outcome(fact, (fact,))
+
+
+def _read(_action: Read, desk: Desk) -> Outcome:
+    return Outcome(RankingView(candidates=rank(desk.state)))
+
+
+def _claim(action: Claim, desk: Desk) -> Outcome:
+    name = f"claim-{desk.intent}"
+    fact = ClaimOpened(experiment=action.experiment, intent=desk.intent, name=name)
+    return Outcome(fact, (fact,), heir=name)
+
+
+def _reserve(_action: Claim, _state: State, _contract: Contract, _recipes: object) -> Amounts:
+    return Amounts(device_seconds=CLAIM_SECONDS, evaluations=2)
+
+
+def _closed(record: DirectionClosed, _contract: Contract) -> ClosedView:
+    return ClosedView(node=record.node)
+
+
+def _ranking(record: RankingView, _contract: Contract) -> RankingView:
+    return record
+
+
+def _opened(record: ClaimOpened, _contract: Contract) -> ClaimView:
+    return ClaimView(name=record.name, experiment=record.experiment)
+
+
+DOMAIN = Domain(
+    "planning",
+    (
+        *workers.ENTRIES,
+        Entry(Close, _close, {Role.MAIN: _closed}),
+        Entry(Read, _read, {Role.MAIN: _ranking, Role.OPERATOR: _ranking}),
+        Entry(Claim, _claim, {Role.MAIN: _opened}, _reserve),
+    ),
+    (
+        *workers.RULES,
+        Rule("finalised", Close, rules.worker_is_finalised),
+        Rule("claim", Claim, rules.claim_is_due),
+    ),
+)

@@ -1,0 +1,52 @@
+"""The ranking that selects: recipes by their mean over seeds on confirm (`selection =
+"confirmed"`). The checkpoint returned is the one of the seed that the contract fixed."""
+
+from rsi_master.core.experiment import Experiment
+from rsi_master.core.model import Value
+from rsi_master.core.score import Scored
+from rsi_master.core.state import State
+from rsi_master.expos.lineage import selectable
+
+
+class Candidate(Value):
+    """One recipe with every accepted training of it. `claimable` is the experiment whose
+    checkpoint would be returned: the verification under the fixed seed."""
+
+    effective: str
+    experiments: tuple[str, ...]
+    family: str
+    seeds: int
+    confirm_mean: float
+    claimable: str | None
+
+
+def rank(state: State) -> tuple[Candidate, ...]:
+    """Candidates, best mean first; ties go to more seeds, then to the earlier recipe."""
+    groups: dict[str, list[Experiment]] = {}
+    for experiment in state.experiments.values():
+        if experiment.queued is not None and selectable(state, experiment):
+            groups.setdefault(experiment.queued.effective, []).append(experiment)
+    found = [_candidate(effective, group) for effective, group in groups.items()]
+    return tuple(sorted(found, key=lambda c: (-c.confirm_mean, -c.seeds)))
+
+
+def _candidate(effective: str, group: list[Experiment]) -> Candidate:
+    scores = [score for e in group if (score := _confirm(e)) is not None]
+    verified = [e.id for e in group if e.queued and e.queued.purpose == "verify"]
+    seeds = {e.queued.seed for e in group if e.queued}
+    family = group[0].queued.family if group[0].queued else ""
+    return Candidate(
+        effective=effective,
+        experiments=tuple(e.id for e in group),
+        family=family,
+        seeds=len(seeds),
+        confirm_mean=sum(scores) / len(scores) if scores else 0.0,
+        claimable=verified[0] if verified else None,
+    )
+
+
+def _confirm(experiment: Experiment) -> float | None:
+    score = experiment.score("confirm")
+    if score is None or not isinstance(score.average, Scored):
+        return None
+    return score.average.value

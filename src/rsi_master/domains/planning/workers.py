@@ -1,0 +1,236 @@
+"""Actions on Workers: Main creates and inspects them, a Worker reads its task and finalises."""
+
+from typing import Annotated
+
+from pydantic import Field
+
+from rsi_master.core.action import Action, Line, NodeId, Role, Text
+from rsi_master.core.artifact import Digest
+from rsi_master.core.contract import Contract
+from rsi_master.core.errors import Misuse
+from rsi_master.core.experiment import BASE, Purpose
+from rsi_master.core.graph import Node, WorkerCreated, WorkerFinalised
+from rsi_master.core.model import Value
+from rsi_master.core.score import SplitScore, present
+from rsi_master.domains.planning import rules
+from rsi_master.expos.catalogue import Desk, Entry, Outcome, Rule
+
+
+class Create(Action):
+    """Open a direction: a Worker with a hypothesis, a task, predecessors whose experiments it may
+    read and continue, and a number of experiments. A verification replicates one experiment."""
+
+    name = "worker.create"
+    effect = "record"
+
+    direction: Line
+    hypothesis: Text
+    task: Text
+    purpose: Purpose = "explore"
+    predecessors: Annotated[tuple[NodeId, ...], Field(max_length=20)] = ()
+    data: Annotated[tuple[Digest, ...], Field(max_length=20)] = ()
+    replicates: str | None = None
+    experiments: Annotated[int, Field(ge=1, le=1000)] = 1
+
+
+class Current(Action):
+    """Show the own task, experiments, and what predecessors left."""
+
+    name = "worker.current"
+    effect = "read"
+
+
+class Inspect(Action):
+    """Show a Worker: its direction, its experiments in short, its summary."""
+
+    name = "worker.inspect"
+    effect = "read"
+
+    node: NodeId
+
+
+class Finalize(Action):
+    """End the own work with a summary that cites own experiments, and name the best of them."""
+
+    name = "worker.finalize"
+    effect = "record"
+
+    summary: Text
+    cites: Annotated[tuple[str, ...], Field(max_length=1000)] = ()
+    best: str | None = None
+
+
+class WorkerRef(Value):
+    """The Worker node that was created."""
+
+    node: NodeId
+
+
+class Assignment(Value):
+    """What a Worker works on."""
+
+    node: NodeId
+    direction: str
+    hypothesis: str
+    task: str
+    purpose: Purpose
+    predecessors: tuple[NodeId, ...]
+    data: tuple[Digest, ...]
+    replicates: str | None
+    recipe: dict[str, object] | None
+    recipe_init: str | None
+    recipe_data: tuple[Digest, ...]
+    experiments: tuple[str, ...]
+    running: int
+    left: int
+    base_parameters: int | None
+    base_dev: SplitScore | None
+
+
+class WorkerView(Value):
+    """A Worker as Main sees it."""
+
+    node: NodeId
+    direction: str
+    hypothesis: str
+    purpose: Purpose
+    replicates: str | None
+    status: str
+    experiments: tuple[str, ...]
+    left: int
+    summary: str
+    best: str | None
+
+
+class FinalisedView(Value):
+    """The end is recorded."""
+
+    node: NodeId
+    best: str | None
+
+
+def _create(action: Create, desk: Desk) -> Outcome:
+    number = len(desk.state.graph.workers()) + 1
+    fact = WorkerCreated(
+        node=f"w{number}",
+        direction=action.direction,
+        hypothesis=action.hypothesis,
+        task=action.task,
+        purpose=action.purpose,
+        predecessors=tuple(dict.fromkeys(action.predecessors)),
+        data=action.data,
+        replicates=action.replicates,
+        experiments=action.experiments,
+    )
+    return Outcome(fact, (fact,))
+
+
+def _current(_action: Current, desk: Desk) -> Outcome:
+    state = desk.state
+    node, created = _worker(desk, desk.caller.node)
+    owned = state.owned(node.id)
+    original = state.experiments[created.replicates].queued if created.replicates else None
+    base = state.experiments.get(BASE)
+    dev = base.score("dev") if base else None
+    form = desk.contract.evaluator
+    return Outcome(
+        Assignment(
+            node=node.id,
+            direction=created.direction,
+            hypothesis=created.hypothesis,
+            task=created.task,
+            purpose=created.purpose,
+            predecessors=created.predecessors,
+            data=created.data,
+            replicates=created.replicates,
+            recipe=original.recipe if original else None,
+            recipe_init=original.init if original else None,
+            recipe_data=original.data if original else (),
+            experiments=tuple(e.id for e in owned),
+            running=sum(1 for e in owned if e.ended is None),
+            left=_left(desk, node, created),
+            base_parameters=state.opened.parameters if state.opened else None,
+            base_dev=present(dev, form.feedback, form.feedback_step) if dev else None,
+        )
+    )
+
+
+def _inspect(action: Inspect, desk: Desk) -> Outcome:
+    node, created = _worker(desk, action.node)
+    return Outcome(view(desk, node, created))
+
+
+def view(desk: Desk, node: Node, created: WorkerCreated) -> WorkerView:
+    """A Worker in short."""
+    return WorkerView(
+        node=node.id,
+        direction=created.direction,
+        hypothesis=created.hypothesis,
+        purpose=created.purpose,
+        replicates=created.replicates,
+        status="active" if node.active() else "closed" if node.closed else "finalised",
+        experiments=tuple(e.id for e in desk.state.owned(node.id)),
+        left=_left(desk, node, created),
+        summary=node.finalised.summary if node.finalised else "",
+        best=node.finalised.best if node.finalised else None,
+    )
+
+
+def _finalize(action: Finalize, desk: Desk) -> Outcome:
+    node, _ = _worker(desk, desk.caller.node)
+    own = {experiment.id for experiment in desk.state.owned(node.id)}
+    for name in (*action.cites, *((action.best,) if action.best else ())):
+        if name not in own:
+            raise Misuse("NOT_OWN", f"{name} is no experiment of {node.id}; cite own ones")
+    fact = WorkerFinalised(
+        node=node.id,
+        summary=action.summary,
+        cites=action.cites,
+        best=action.best,
+        by=desk.caller.node,
+    )
+    return Outcome(fact, (fact,))
+
+
+def _left(desk: Desk, node: Node, created: WorkerCreated) -> int:
+    used = sum(
+        1 for e in desk.state.owned(node.id) if e.ended is None or e.ended.spent.experiments > 0
+    )
+    return max(0, created.experiments - used)
+
+
+def _worker(desk: Desk, name: str) -> tuple[Node, WorkerCreated]:
+    node = desk.state.graph.nodes.get(name)
+    if node is None or not isinstance(node.created, WorkerCreated):
+        raise Misuse("UNKNOWN_WORKER", f"no Worker {name!r} in this run")
+    return node, node.created
+
+
+def _same(record: Value, _contract: Contract) -> Value:
+    return record
+
+
+def _ref(record: WorkerCreated, _contract: Contract) -> WorkerRef:
+    return WorkerRef(node=record.node)
+
+
+def _finalised(record: WorkerFinalised, _contract: Contract) -> FinalisedView:
+    return FinalisedView(node=record.node, best=record.best)
+
+
+ENTRIES = (
+    Entry(Create, _create, {Role.MAIN: _ref}),
+    Entry(Current, _current, {Role.WORKER: _same}),
+    Entry(Inspect, _inspect, {Role.MAIN: _same, Role.OPERATOR: _same}),
+    Entry(Finalize, _finalize, {Role.WORKER: _finalised}),
+)
+RULES = (
+    Rule("workers", Create, rules.workers_left),
+    Rule("parallel", Create, rules.parallel_workers),
+    Rule("share", Create, rules.share_of_experiments),
+    Rule("predecessors", Create, rules.predecessors_are_finalised),
+    Rule("replicates", Create, rules.replication_has_an_original),
+    Rule("data", Create, rules.data_exists),
+    Rule("active", Finalize, rules.worker_is_active),
+    Rule("running", Finalize, rules.nothing_runs),
+)

@@ -1,0 +1,1 @@
+"""Review: requests, the evidence in scope, reports."""

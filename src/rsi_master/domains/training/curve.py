@@ -1,0 +1,32 @@
+"""The learning curve of an experiment, thinned for reading."""
+
+import json
+
+from rsi_master.core.experiment import Experiment
+from rsi_master.core.model import Value
+from rsi_master.core.ports import ObjectStore
+
+POINTS = 40
+LOG_CHARS = 2000
+
+
+class Point(Value):
+    """Loss at a step; None where the logger wrote none."""
+
+    step: int
+    loss: float | None
+
+
+def curve(objects: ObjectStore, experiment: Experiment) -> tuple[tuple[Point, ...], str]:
+    """At most 40 points of the recorded metrics, and the end of the log."""
+    stored = experiment.checkpoint
+    if stored is None:
+        return (), ""
+    points = []
+    for line in objects.get_bytes(stored.metrics.digest).splitlines():
+        raw = json.loads(line)
+        loss = raw.get("loss")
+        points.append(Point(step=raw["step"], loss=loss if isinstance(loss, float | int) else None))
+    every = max(1, -(-len(points) // POINTS))
+    log = objects.get_bytes(stored.log.digest).decode("utf-8", "replace")
+    return tuple(points[::every]), log[-LOG_CHARS:]

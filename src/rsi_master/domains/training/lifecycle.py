@@ -1,0 +1,59 @@
+"""An experiment's job and the judgement of its output: the training domain's `Trainer`."""
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from rsi_master.core.errors import Broken
+from rsi_master.core.experiment import ExperimentQueued, Proof, Rejection
+from rsi_master.core.job import Input, Job, Resources
+from rsi_master.core.recipe import Recipe, RecipeSpec
+from rsi_master.domains.training import proof
+from rsi_master.domains.training.config import TrainConfig
+
+SLACK = 2.0
+START_SECONDS = 60.0
+MEMORY_MIB = 4096
+
+
+class RecipeTrainer:
+    """Knows the installed recipes."""
+
+    def __init__(self, recipes: Mapping[str, Recipe], threads: int = 1) -> None:
+        self._recipes = recipes
+        self._threads = threads
+
+    def job(self, experiment: ExperimentQueued, name: str, init: str) -> Job:
+        """See `Trainer`. The wall limit is generous: a slow machine is no fault of the recipe."""
+        config = TrainConfig[RecipeSpec](
+            spec=self._spec(experiment), seed=experiment.seed, threads=self._threads
+        )
+        return Job(
+            name=name,
+            runtime=self._recipe(experiment).program.runtime,
+            program=self._recipe(experiment).name,
+            config={
+                "spec": experiment.recipe,
+                "seed": config.seed,
+                "threads": config.threads,
+            },
+            inputs=(
+                Input(name="init", digest=init),
+                Input(name="data.jsonl", digest=experiment.data[0]),
+            ),
+            resources=Resources(
+                seconds=START_SECONDS + SLACK * experiment.seconds, memory_mib=MEMORY_MIB
+            ),
+        )
+
+    def judge(self, experiment: ExperimentQueued, init: Path, out: Path) -> Proof | Rejection:
+        """See `Trainer`."""
+        return proof.check(init / "model.safetensors", out, self._spec(experiment))
+
+    def _recipe(self, experiment: ExperimentQueued) -> Recipe:
+        name = str(experiment.recipe.get("name"))
+        if name not in self._recipes:
+            raise Broken("RECIPE_MISSING", f"recipe {name!r} is not installed; install its package")
+        return self._recipes[name]
+
+    def _spec(self, experiment: ExperimentQueued) -> RecipeSpec:
+        return self._recipe(experiment).spec.model_validate(experiment.recipe)

@@ -1,0 +1,1 @@
+"""The Experiment OS: gateway, policy, ledger and its verification. Knows no domain."""

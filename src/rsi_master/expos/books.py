@@ -1,0 +1,171 @@
+"""Laws that a sound record keeps, checked from its events alone: balanced books, fences, lineage,
+one claim."""
+
+from collections.abc import Callable, Iterator, Sequence
+
+from rsi_master.core.event import Event
+from rsi_master.core.experiment import (
+    BASE,
+    AttemptEnded,
+    AttemptPlanned,
+    CheckpointStored,
+    EvaluationRecorded,
+    ExperimentEnded,
+    ExperimentQueued,
+    IntegritySet,
+)
+from rsi_master.core.run import (
+    ActionIntended,
+    ActionSettled,
+    ClaimFailed,
+    ClaimOpened,
+    ClaimScored,
+    RunFinished,
+)
+from rsi_master.expos.order import Flaw
+
+Check = Callable[[Sequence[Event]], Sequence[Flaw]]
+
+
+def intents_are_settled(events: Sequence[Event]) -> list[Flaw]:
+    """Every intent has one outcome; in a finished run none is open."""
+    open_: dict[str, int] = {}
+    flaws = []
+    for event in events:
+        if isinstance(event.fact, ActionIntended):
+            open_[event.fact.intent] = event.position
+        elif isinstance(event.fact, ActionSettled) and open_.pop(event.fact.intent, None) is None:
+            flaws.append(_flaw("OUTCOME_WITHOUT_INTENT", event, "no open intent of that id"))
+    if _finished(events):
+        flaws += [
+            Flaw(code="INTENT_OPEN", where=f"event {at}", what="never settled, and the run is over")
+            for at in open_.values()
+        ]
+    return flaws
+
+
+def attempts_are_fenced(events: Sequence[Event]) -> list[Flaw]:
+    """Fences rise by one, an attempt ends once, one runs at a time for an experiment."""
+    open_: dict[str, AttemptPlanned] = {}
+    fences: dict[tuple[str, str], int] = {}
+    flaws: list[Flaw] = []
+    for event in events:
+        fact = event.fact
+        if isinstance(fact, AttemptPlanned):
+            key = (fact.experiment, fact.stage)
+            if fact.fence != fences.get(key, 0) + 1:
+                flaws.append(_flaw("FENCE", event, f"fence {fact.fence} does not follow"))
+            if any(known.experiment == fact.experiment for known in open_.values()):
+                flaws.append(_flaw("ATTEMPT_TWICE", event, "planned while another one runs"))
+            fences[key] = fact.fence
+            open_[fact.job] = fact
+        elif isinstance(fact, AttemptEnded) and open_.pop(fact.job, None) is None:
+            flaws.append(_flaw("ATTEMPT_END", event, f"{fact.job} ends without having begun"))
+    if _finished(events):
+        flaws += [
+            Flaw(code="ATTEMPT_OPEN", where=job, what="never ended, and the run is over")
+            for job in open_
+        ]
+    return flaws
+
+
+def experiments_end_once(events: Sequence[Event]) -> list[Flaw]:
+    """Queued once, ended once, and device seconds spent are those of the attempts."""
+    queued: set[str] = {BASE}
+    ended: set[str] = set()
+    seconds: dict[str, float] = {}
+    flaws: list[Flaw] = []
+    for event in events:
+        fact = event.fact
+        if isinstance(fact, ExperimentQueued):
+            if fact.experiment in queued:
+                flaws.append(_flaw("EXPERIMENT_TWICE", event, f"{fact.experiment} queued again"))
+            queued.add(fact.experiment)
+        elif isinstance(fact, AttemptEnded):
+            seconds[fact.experiment] = seconds.get(fact.experiment, 0.0) + fact.seconds
+        elif isinstance(fact, ExperimentEnded):
+            flaws += _ending(event, fact, queued, ended, seconds.get(fact.experiment, 0.0))
+            ended.add(fact.experiment)
+    if _finished(events):
+        flaws += [
+            Flaw(code="EXPERIMENT_OPEN", where=name, what="never ended, and the run is over")
+            for name in sorted(queued - ended - {BASE})
+        ]
+    return flaws
+
+
+def lineage_holds(events: Sequence[Event]) -> list[Flaw]:
+    """θ_in is the base or an accepted, unflagged checkpoint; what was scored is what was trained."""
+    accepted: set[str] = {BASE}
+    weights: dict[str, str] = {}
+    flaws: list[Flaw] = []
+    for event in events:
+        fact = event.fact
+        if isinstance(fact, ExperimentQueued) and fact.init not in accepted:
+            flaws.append(_flaw("LINEAGE", event, f"starts from {fact.init}, not accepted"))
+        elif isinstance(fact, IntegritySet):
+            if fact.integrity == "accepted":
+                accepted.add(fact.experiment)
+            else:
+                accepted.discard(fact.experiment)
+        elif isinstance(fact, CheckpointStored):
+            weights[fact.experiment] = fact.proof.weights
+        elif isinstance(fact, EvaluationRecorded):
+            trained = weights.get(fact.experiment)
+            if trained is not None and fact.weights != trained:
+                flaws.append(_flaw("WEIGHTS_DIFFER", event, "scored weights are not those trained"))
+    return flaws
+
+
+def one_claim(events: Sequence[Event]) -> list[Flaw]:
+    """The holdout is opened at most once, and its result is of that opening."""
+    opened: str | None = None
+    flaws: list[Flaw] = []
+    for event in events:
+        fact = event.fact
+        if isinstance(fact, ClaimOpened):
+            if opened is not None:
+                flaws.append(_flaw("CLAIM_TWICE", event, "the holdout was opened before"))
+            opened = fact.name
+        elif isinstance(fact, ClaimScored | ClaimFailed) and fact.name != opened:
+            flaws.append(_flaw("CLAIM_UNOPENED", event, "a result without its opening"))
+    return flaws
+
+
+def nothing_after_the_end(events: Sequence[Event]) -> list[Flaw]:
+    """No event follows the end of the run, but turns that were under way and owners that look."""
+    for index, event in enumerate(events):
+        if isinstance(event.fact, RunFinished):
+            late = [e for e in events[index + 1 :] if not e.fact.type.startswith(("turn.", "action."))]
+            return [_flaw("AFTER_END", e, f"{e.fact.type} after the run was over") for e in late]
+    return []
+
+
+CHECKS: tuple[Check, ...] = (
+    intents_are_settled,
+    attempts_are_fenced,
+    experiments_end_once,
+    lineage_holds,
+    one_claim,
+    nothing_after_the_end,
+)
+
+
+def _ending(
+    event: Event, fact: ExperimentEnded, queued: set[str], ended: set[str], seconds: float
+) -> Iterator[Flaw]:
+    if fact.experiment not in queued:
+        yield _flaw("EXPERIMENT_UNKNOWN", event, f"{fact.experiment} ends without being queued")
+    if fact.experiment in ended:
+        yield _flaw("EXPERIMENT_TWICE", event, f"{fact.experiment} ends again")
+    if abs(fact.spent.device_seconds - seconds) > 1e-6:
+        spent = fact.spent.device_seconds
+        yield _flaw("BOOKS", event, f"{spent:g} device seconds spent, attempts took {seconds:g}")
+
+
+def _finished(events: Sequence[Event]) -> bool:
+    return any(isinstance(event.fact, RunFinished) for event in events)
+
+
+def _flaw(code: str, event: Event, what: str) -> Flaw:
+    return Flaw(code=code, where=f"event {event.position}", what=what)

@@ -1,0 +1,417 @@
+"""The engine room: carries experiments through their attempts, and a claim through its opening.
+
+Each step is planned in the record before it is done and closed in the record after. `tick` is
+called by the owner's loop; it never blocks on a job. Evaluations run one at a time in a thread of
+their own, since the sealed process answers one request at a time.
+"""
+
+import shutil
+import threading
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from rsi_master.core.action import OS, Amounts
+from rsi_master.core.artifact import Artifact
+from rsi_master.core.canonical import encode
+from rsi_master.core.contract import Contract
+from rsi_master.core.errors import RsiError
+from rsi_master.core.event import Fact
+from rsi_master.core.experiment import (
+    BASE,
+    Attempt,
+    AttemptEnded,
+    AttemptFenced,
+    AttemptPlanned,
+    CheckpointStored,
+    EvaluationRecorded,
+    Experiment,
+    ExperimentEnded,
+    ExperimentQueued,
+    IntegritySet,
+    Proof,
+)
+from rsi_master.core.job import Ending, JobStatus
+from rsi_master.core.ports import Clock, Compute, ObjectStore, Sealed, Trainer
+from rsi_master.core.run import ClaimFailed, ClaimScored
+from rsi_master.core.score import ClaimResult, EvaluationResult, Split
+from rsi_master.core.state import State
+from rsi_master.expos.attempts import Begin, Close, Poll, next_step
+from rsi_master.expos.ledger import Ledger
+
+EVALUATED: tuple[Split, ...] = ("dev", "confirm")
+WEIGHTS = "model.safetensors"
+LOG_BYTES = 1_000_000
+
+
+@dataclass(frozen=True)
+class Plant:
+    """The parts that the engine drives."""
+
+    contract: Contract
+    state: State
+    ledger: Ledger
+    compute: Compute
+    sealed: Sealed
+    objects: ObjectStore
+    trainer: Trainer
+    clock: Clock
+    scratch: Path
+
+
+class Engine:
+    """Drives all unfinished experiments by one step per tick."""
+
+    def __init__(self, plant: Plant, lock: threading.RLock, wake: Callable[[], None]) -> None:
+        self._plant = plant
+        self._lock = lock
+        self._wake = wake
+        self._sealed_work = ThreadPoolExecutor(max_workers=1, thread_name_prefix="sealed")
+        self._evaluations: dict[str, Future[EvaluationResult]] = {}
+        self._claims: dict[str, Future[ClaimResult]] = {}
+
+    def close(self) -> None:
+        """Stop taking sealed work; what runs there ends with the sealed process."""
+        self._sealed_work.shutdown(wait=True, cancel_futures=True)
+
+    def tick(self, starting: bool = True) -> None:
+        """One round: collect what ended, then start what may start."""
+        with self._lock:
+            experiments = list(self._plant.state.experiments.values())
+            begins = [(e, self._advance(e)) for e in experiments]
+            self._fence_late(experiments)
+        for experiment, step in begins:
+            if isinstance(step, Begin) and starting and not self._plant.state.paused:
+                self._begin(experiment, step)
+        self._advance_claim()
+
+    def score_base(self) -> None:
+        """Plan the evaluation of the base, experiment zero of every run."""
+        with self._lock:
+            if BASE not in self._plant.state.experiments:
+                self._begin(Experiment(BASE, None), Begin("evaluate", 1))
+
+    def cancel_all(self, reason: str) -> None:
+        """End every unfinished experiment, for the budget or the operator."""
+        with self._lock:
+            for experiment in self._plant.state.unfinished():
+                running = experiment.running()
+                if running is not None and running.planned.stage == "train":
+                    self._plant.compute.cancel(running.planned.job)
+                    status = self._plant.compute.poll(running.planned.job)
+                    self._append(self._ended(running, status, "cancelled", reason))
+                elif running is not None:
+                    continue
+                self._append(self._closing(experiment, Close("cancelled", reason, "", False)))
+
+    def interrupt(self) -> None:
+        """Stop in good order: running attempts end as interrupted and are tried again later."""
+        with self._lock:
+            for experiment in self._plant.state.experiments.values():
+                running = experiment.running()
+                if running is None:
+                    continue
+                self._plant.compute.cancel(running.planned.job)
+                status = self._plant.compute.poll(running.planned.job)
+                self._append(self._ended(running, status, "interrupted", "the owner was stopped"))
+        self._plant.sealed.close()
+
+    def busy(self) -> bool:
+        """Whether some attempt or opening is out."""
+        with self._lock:
+            state = self._plant.state
+            running = any(e.running() for e in state.experiments.values())
+            return running or (state.claim is not None and state.claimed is None)
+
+    def _advance(self, experiment: Experiment) -> Begin | None:
+        step = next_step(experiment, self._plant.contract.policy.attempts_per_experiment)
+        if isinstance(step, Close):
+            self._append(self._closing(experiment, step))
+        elif isinstance(step, Poll):
+            if step.attempt.planned.stage == "train":
+                self._poll_training(experiment, step.attempt)
+            else:
+                self._poll_evaluation(experiment, step.attempt)
+        elif isinstance(step, Begin):
+            return step
+        return None
+
+    def _begin(self, experiment: Experiment, begin: Begin) -> None:
+        plant = self._plant
+        if plant.compute.free_devices() < 1:
+            return
+        name = begin.job(experiment.id)
+        job = None
+        spec: Artifact | None = None
+        if begin.stage == "train" and experiment.queued is not None:
+            job = plant.trainer.job(experiment.queued, name, self._weights_of(experiment.queued))
+            spec = plant.objects.put_bytes("job", encode(job.model_dump(mode="json")))
+        planned = AttemptPlanned(
+            experiment=experiment.id,
+            stage=begin.stage,
+            fence=begin.fence,
+            job=name,
+            spec=spec,
+        )
+        with self._lock:
+            ticket = plant.ledger.append(OS, (planned,))
+        ticket.wait()
+        if job is not None:
+            plant.compute.submit(job)
+            return
+        digest = self._checkpoint_of(experiment)
+        plant.compute.lease(name)
+        self._evaluations[name] = self._sealed_work.submit(self._evaluate, name, digest)
+
+    def _evaluate(self, name: str, digest: str) -> EvaluationResult:
+        folder = self._plant.scratch / name
+        try:
+            self._plant.objects.materialise(digest, folder)
+            return self._plant.sealed.evaluate(name, folder, EVALUATED)
+        finally:
+            shutil.rmtree(folder, ignore_errors=True)
+            self._plant.compute.release(name)
+            self._wake()
+
+    def _poll_training(self, experiment: Experiment, attempt: Attempt) -> None:
+        plant = self._plant
+        name = attempt.planned.job
+        if experiment.cancel_asked:
+            plant.compute.cancel(name)
+        status = plant.compute.poll(name)
+        if status.state == "running":
+            return
+        if status.state == "unknown":
+            lost = JobStatus(name=name, state="unknown", detail="the engine does not know it")
+            self._append(self._ended(attempt, lost, "lost", lost.detail))
+        elif status.ending == "ok" and experiment.queued is not None:
+            self._collect(experiment.queued, attempt, status)
+        else:
+            self._append(self._ended(attempt, status, status.ending or "lost", status.detail))
+
+    def _collect(self, queued: ExperimentQueued, attempt: Attempt, status: JobStatus) -> None:
+        """Judge the output and store it; end of attempt and checkpoint are one commit."""
+        plant = self._plant
+        out = plant.compute.output(attempt.planned.job)
+        init = plant.scratch / f"{attempt.planned.job}-init"
+        ended = self._ended(attempt, status, "ok", "")
+        try:
+            plant.objects.materialise(self._weights_of(queued), init)
+            verdict = plant.trainer.judge(queued, init, out)
+            if isinstance(verdict, Proof):
+                stored = self._store(queued, attempt, verdict, init, out)
+                accepted = IntegritySet(
+                    experiment=queued.experiment,
+                    integrity="accepted",
+                    reason="proof of work held",
+                    by="os",
+                )
+                self._append(ended, stored, accepted)
+                shutil.rmtree(out.parent, ignore_errors=True)
+                return
+        finally:
+            shutil.rmtree(init, ignore_errors=True)
+        close = ExperimentEnded(
+            experiment=queued.experiment,
+            lifecycle="failed",
+            reason=verdict.code,
+            detail=verdict.detail,
+            spent=self._spent(queued.experiment, status.seconds, 1),
+        )
+        self._append(ended, close)
+
+    def _store(
+        self, queued: ExperimentQueued, attempt: Attempt, proof: Proof, init: Path, out: Path
+    ) -> CheckpointStored:
+        """Weights come from the job, every other file of the checkpoint from θ_in."""
+        objects = self._plant.objects
+        shutil.copyfile(out / WEIGHTS, _writable(init / WEIGHTS))
+        adapter = out / "adapter"
+        return CheckpointStored(
+            experiment=queued.experiment,
+            fence=attempt.planned.fence,
+            artifact=objects.put_folder("checkpoint", init),
+            proof=proof,
+            adapter=objects.put_folder("checkpoint", adapter) if adapter.is_dir() else None,
+            metrics=objects.put_bytes("metrics", (out / "metrics.jsonl").read_bytes()),
+            log=objects.put_bytes("log", _tail(out / "log.txt")),
+        )
+
+    def _poll_evaluation(self, experiment: Experiment, attempt: Attempt) -> None:
+        name = attempt.planned.job
+        future = self._evaluations.get(name)
+        if future is None:
+            lost = JobStatus(name=name, state="unknown")
+            self._append(self._ended(attempt, lost, "lost", "the owner that asked for it is gone"))
+            return
+        if not future.done():
+            return
+        del self._evaluations[name]
+        problem = future.exception()
+        if problem is not None:
+            if not isinstance(problem, RsiError):
+                raise problem
+            status = JobStatus(name=name, state="ended")
+            self._append(self._ended(attempt, status, "lost", problem.message))
+            return
+        self._record_evaluation(experiment, attempt, future.result())
+
+    def _record_evaluation(
+        self, experiment: Experiment, attempt: Attempt, result: EvaluationResult
+    ) -> None:
+        objects = self._plant.objects
+        outputs = {
+            split: objects.put_bytes(
+                "outputs", b"".join(encode(i.model_dump(mode="json")) + b"\n" for i in items)
+            )
+            for split, items in result.items.items()
+        }
+        status = JobStatus(name=attempt.planned.job, state="ended", seconds=result.seconds)
+        recorded = EvaluationRecorded(
+            experiment=experiment.id,
+            fence=attempt.planned.fence,
+            scores=result.scores,
+            outputs=outputs,
+            weights=result.weights,
+            protocol=result.protocol,
+        )
+        end = ExperimentEnded(
+            experiment=experiment.id,
+            lifecycle="finished",
+            reason="OK",
+            detail="",
+            spent=self._spent(experiment.id, result.seconds, 0 if experiment.id == BASE else 1),
+        )
+        self._append(self._ended(attempt, status, "ok", ""), recorded, end)
+
+    def _advance_claim(self) -> None:
+        with self._lock:
+            state = self._plant.state
+            claim = state.claim
+            if claim is None or state.claimed is not None:
+                return
+            future = self._claims.get(claim.name)
+            if future is None:
+                champion = self._checkpoint_of(state.experiments[claim.experiment])
+                self._plant.ledger.note()
+                self._claims[claim.name] = self._sealed_work.submit(
+                    self._open_exam, claim.name, champion
+                )
+            elif future.done():
+                self._append(self._settled_claim(claim.experiment, claim.name, future))
+
+    def _open_exam(self, name: str, champion: str) -> ClaimResult:
+        scratch = self._plant.scratch / name
+        try:
+            self._plant.objects.materialise(champion, scratch)
+            return self._plant.sealed.claim(name, scratch)
+        finally:
+            shutil.rmtree(scratch, ignore_errors=True)
+            self._wake()
+
+    def _settled_claim(
+        self, experiment: str, name: str, future: "Future[ClaimResult]"
+    ) -> ClaimScored | ClaimFailed:
+        problem = future.exception()
+        if problem is None:
+            result = future.result()
+            spent = Amounts(device_seconds=result.seconds, evaluations=2)
+            return ClaimScored(experiment=experiment, name=name, result=result, spent=spent)
+        if not isinstance(problem, RsiError):
+            raise problem
+        return ClaimFailed(
+            experiment=experiment, name=name, reason=problem.message, spent=Amounts()
+        )
+
+    def _fence_late(self, experiments: list[Experiment]) -> None:
+        """A lost attempt that shows up after all is kept in the record and ignored."""
+        for experiment in experiments:
+            for attempt in experiment.attempts:
+                if attempt.ended is None or attempt.ended.ending != "lost" or attempt.fenced:
+                    continue
+                status = self._plant.compute.poll(attempt.planned.job)
+                if status.state == "running":
+                    self._plant.compute.cancel(attempt.planned.job)
+                elif status.state == "ended":
+                    planned = attempt.planned
+                    late = AttemptFenced(
+                        experiment=planned.experiment,
+                        stage=planned.stage,
+                        fence=planned.fence,
+                        job=planned.job,
+                        detail=f"ended {status.ending} after it was given up",
+                    )
+                    self._append(late)
+
+    def _ended(
+        self, attempt: Attempt, status: JobStatus, ending: Ending, detail: str
+    ) -> AttemptEnded:
+        planned = attempt.planned
+        return AttemptEnded(
+            experiment=planned.experiment,
+            stage=planned.stage,
+            fence=planned.fence,
+            job=planned.job,
+            ending=ending,
+            detail=detail[:500],
+            seconds=status.seconds,
+            tier=status.tier,
+            devices=status.devices,
+        )
+
+    def _closing(self, experiment: Experiment, step: Close) -> ExperimentEnded:
+        lifecycle: Literal["finished", "failed", "cancelled"] = (
+            "cancelled" if step.lifecycle == "cancelled" else "failed"
+        )
+        return ExperimentEnded(
+            experiment=experiment.id,
+            lifecycle=lifecycle,
+            reason=step.reason,
+            detail=step.detail[:500],
+            spent=self._spent(experiment.id, 0.0, 0 if step.refund else 1),
+        )
+
+    def _spent(self, experiment: str, more: float, trials: int) -> Amounts:
+        known = self._plant.state.experiments.get(experiment)
+        attempts = known.attempts if known else []
+        evaluations = sum(1 for a in attempts if a.planned.stage == "evaluate")
+        return Amounts(
+            device_seconds=(known.device_seconds() if known else 0.0) + more,
+            evaluations=min(1, evaluations) * len(EVALUATED),
+            experiments=trials,
+        )
+
+    def _weights_of(self, queued: ExperimentQueued) -> str:
+        """Digest of θ_in."""
+        if queued.init == BASE:
+            return self._base()
+        return self._checkpoint_of(self._plant.state.experiments[queued.init])
+
+    def _checkpoint_of(self, experiment: Experiment) -> str:
+        if experiment.checkpoint is None:
+            return self._base()
+        return experiment.checkpoint.artifact.digest
+
+    def _base(self) -> str:
+        opened = self._plant.state.opened
+        assert opened is not None, "the run is opened before the engine starts"
+        return opened.base.digest
+
+    def _append(self, *facts: Fact) -> None:
+        self._plant.ledger.append(OS, facts)
+
+
+def _writable(path: Path) -> Path:
+    """Take the read-only copy out of the way."""
+    path.unlink(missing_ok=True)
+    return path
+
+
+def _tail(path: Path) -> bytes:
+    if not path.is_file():
+        return b""
+    with path.open("rb") as file:
+        file.seek(max(0, path.stat().st_size - LOG_BYTES))
+        return file.read()

@@ -1,0 +1,54 @@
+"""Lineage and taint over the experiment graph: an edge where one continues another's checkpoint."""
+
+from rsi_master.core.experiment import BASE, Experiment
+from rsi_master.core.state import State
+
+
+def ancestors(state: State, experiment: str) -> tuple[str, ...]:
+    """Ids from the experiment's init down to the base, nearest first."""
+    chain: list[str] = []
+    current = experiment
+    while current != BASE:
+        known = state.experiments.get(current)
+        if known is None or known.queued is None or known.queued.init in chain:
+            break
+        current = known.queued.init
+        chain.append(current)
+    return tuple(chain)
+
+
+def taint(state: State, experiment: str) -> str | None:
+    """The flagged experiment in the lineage (itself included), if any."""
+    for name in (experiment, *ancestors(state, experiment)):
+        known = state.experiments.get(name)
+        if known is not None and known.integrity == "flagged":
+            return name
+    return None
+
+
+def selectable(state: State, experiment: Experiment) -> bool:
+    """Accepted, scored, and without taint: only such experiments are continued or selected."""
+    return (
+        experiment.integrity == "accepted"
+        and experiment.evaluation is not None
+        and experiment.lifecycle == "finished"
+        and taint(state, experiment.id) is None
+    )
+
+
+def refusal_to_continue(state: State, node: str, init: str) -> str | None:
+    """Why a Worker may not start from that checkpoint, or None."""
+    if init == BASE:
+        return None
+    known = state.experiments.get(init)
+    if known is None or known.queued is None:
+        return f"init {init!r} is no experiment of this run; use 'base' or an own experiment"
+    owners = {node, *state.graph.predecessors(node)}
+    if known.queued.worker not in owners:
+        return f"init {init} belongs to {known.queued.worker}, which is no predecessor of {node}"
+    bad = taint(state, init)
+    if bad is not None:
+        return f"init {init} is tainted by the flagged experiment {bad}"
+    if known.checkpoint is None or known.integrity != "accepted":
+        return f"init {init} has no accepted checkpoint"
+    return None

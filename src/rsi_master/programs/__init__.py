@@ -1,0 +1,1 @@
+"""Programs started by name, beside the import stack: jobs, the sealed process and the nano suite."""

@@ -1,0 +1,20 @@
+"""Confinement of a forked child: the standard library, ctypes and the kernel, nothing else."""
+
+from rsi_master.programs.confinement.confine import confine
+from rsi_master.programs.confinement.interpreter import python_paths
+from rsi_master.programs.confinement.plan import Confinement, ConfinementError, Inside, Tier
+from rsi_master.programs.confinement.probe import TierProbe, probe, supported
+from rsi_master.programs.confinement.process import hand_over
+
+__all__ = [
+    "Confinement",
+    "ConfinementError",
+    "Inside",
+    "Tier",
+    "TierProbe",
+    "confine",
+    "hand_over",
+    "probe",
+    "python_paths",
+    "supported",
+]

@@ -1,0 +1,144 @@
+"""Rebuild the embedded base: `python -m rsi_master.programs.nano.pretrain --out DIR`.
+
+One thread, seeded; another processor type gives other bits and the same abilities, so a rebuild is
+judged by its scores and not by its digests.
+"""
+
+import argparse
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+from random import Random
+from typing import Final
+
+import torch
+from transformers import GenerationConfig, Qwen3Config, Qwen3ForCausalLM
+
+from rsi_master.programs.nano import tokenizer as characters
+from rsi_master.programs.nano.corpus import documents
+from rsi_master.programs.nano.muon import Muon
+
+ROWS: Final = 16
+LENGTH: Final = 128
+BUFFERED: Final = 24
+WARMUP: Final = 40
+DECAY_FROM: Final = 0.35
+IGNORED: Final = -100
+REPORT_EVERY: Final = 100
+
+
+@dataclass(frozen=True, slots=True)
+class Schedule:
+    """What one pre-training costs and how fast it learns; `matrix_rate` is Muon's."""
+
+    steps: int = 1600
+    matrix_rate: float = 0.02
+    rate: float = 4e-3
+    seed: int = 1
+
+    def factor(self, step: int) -> float:
+        """Return the share of the full rate at `step`: warm-up, plateau, linear decay to zero."""
+        decay = (self.steps - step) / (self.steps * (1 - DECAY_FROM))
+        return min(1.0, (step + 1) / WARMUP, decay)
+
+
+def configuration() -> Qwen3Config:
+    """Return the shape of the base: 453,088 parameters with tied embeddings."""
+    return Qwen3Config(
+        vocab_size=len(characters.VOCABULARY),
+        hidden_size=96,
+        intermediate_size=256,
+        num_hidden_layers=4,
+        num_attention_heads=3,
+        num_key_value_heads=3,
+        head_dim=32,
+        max_position_embeddings=characters.CONTEXT,
+        tie_word_embeddings=True,
+        pad_token_id=characters.PAD_ID,
+        bos_token_id=characters.BEGIN_ID,
+        eos_token_id=characters.END_ID,
+    )
+
+
+def batches(seed: int) -> Iterator[torch.Tensor]:
+    """Yield (ROWS, LENGTH) ids of whole documents, each ended, the rest of a row padded."""
+    tokens = characters.build()
+    encoded = ([*tokens.encode(text).ids, characters.END_ID] for text in documents(Random(seed)))
+    waiting: list[list[int]] = []
+    while True:
+        yield torch.tensor([_row(encoded, waiting) for _ in range(ROWS)])
+
+
+def _row(encoded: Iterator[list[int]], waiting: list[list[int]]) -> list[int]:
+    """Fill one row with the first documents that fit, from a buffer that is topped up first."""
+    waiting.extend(islice(encoded, BUFFERED - len(waiting)))
+    row: list[int] = []
+    for ids in list(waiting):
+        if len(row) + len(ids) <= LENGTH:
+            row += ids
+            waiting.remove(ids)
+    return row + [characters.PAD_ID] * (LENGTH - len(row))
+
+
+def train(schedule: Schedule, minutes: float) -> Qwen3ForCausalLM:
+    """Train from scratch for `schedule.steps`; raise TimeoutError after `minutes` of CPU time."""
+    torch.manual_seed(schedule.seed)
+    model = Qwen3ForCausalLM(configuration()).train()
+    matrices, rest = _divided(model)
+    muon = Muon(matrices)
+    adam = torch.optim.AdamW(rest, lr=schedule.rate, betas=(0.9, 0.95), weight_decay=0.0)
+    started = time.process_time()
+    for step, ids in enumerate(islice(batches(schedule.seed), schedule.steps)):
+        labels = ids.masked_fill(ids == characters.PAD_ID, IGNORED)
+        loss = model(input_ids=ids, labels=labels).loss
+        loss.backward()
+        torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+        muon.step(schedule.matrix_rate * schedule.factor(step))
+        adam.param_groups[0]["lr"] = schedule.rate * schedule.factor(step)
+        adam.step()
+        model.zero_grad(set_to_none=True)
+        spent = time.process_time() - started
+        if step % REPORT_EVERY == 0:
+            print(f"step {step} loss {loss.item():.4f} cpu {spent:.0f} s", flush=True)
+        if spent > minutes * 60:
+            raise TimeoutError(f"pretrain: step {step} of {schedule.steps} at {minutes} minutes")
+    return model.eval()
+
+
+def _divided(model: Qwen3ForCausalLM) -> tuple[list[torch.Tensor], list[torch.Tensor]]:
+    """Return the matrices of the layers, for Muon, and the embeddings and norms, for AdamW."""
+    matrices = [weight for weight in model.model.layers.parameters() if weight.ndim == 2]
+    chosen = {id(weight) for weight in matrices}
+    return matrices, [weight for weight in model.parameters() if id(weight) not in chosen]
+
+
+def save(model: Qwen3ForCausalLM, folder: Path) -> None:
+    """Write weights, configuration and tokenizer of the base into `folder`."""
+    folder.mkdir(parents=True, exist_ok=True)
+    model.generation_config = GenerationConfig(
+        do_sample=False,
+        pad_token_id=characters.PAD_ID,
+        bos_token_id=characters.BEGIN_ID,
+        eos_token_id=characters.END_ID,
+    )
+    model.save_pretrained(folder)
+    characters.save(folder)
+
+
+def main() -> None:
+    """Parse the command line, train and save."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--out", type=Path, required=True, help="folder for the new base")
+    parser.add_argument("--minutes", type=float, default=15.0, help="limit of CPU minutes")
+    parser.add_argument("--steps", type=int, default=Schedule().steps)
+    parser.add_argument("--seed", type=int, default=Schedule().seed)
+    asked = parser.parse_args()
+    torch.set_num_threads(1)
+    model = train(Schedule(steps=asked.steps, seed=asked.seed), asked.minutes)
+    save(model, asked.out)
+
+
+if __name__ == "__main__":
+    main()

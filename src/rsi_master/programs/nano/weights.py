@@ -1,0 +1,49 @@
+"""The embedded base as package data, and the check that its files are the published ones."""
+
+import hashlib
+from pathlib import Path
+from typing import Final
+
+DIGESTS: Final = "DIGESTS"
+
+
+class DigestError(RuntimeError):
+    """A file of a base folder is missing, added or not the one that was recorded."""
+
+
+def base_folder() -> Path:
+    """Return the folder of the embedded base, ready for `from_pretrained`."""
+    return Path(__file__).parent / "base"
+
+
+def digests(folder: Path) -> dict[str, str]:
+    """Return the sha256 of each file of `folder` by name, without the record of digests itself."""
+    return {
+        path.name: hashlib.sha256(path.read_bytes()).hexdigest()
+        for path in sorted(folder.iterdir())
+        if path.name != DIGESTS
+    }
+
+
+def record(folder: Path) -> None:
+    """Write the digests of `folder` in the form of `sha256sum`."""
+    lines = (f"{digest}  {name}\n" for name, digest in digests(folder).items())
+    (folder / DIGESTS).write_text("".join(lines), encoding="utf-8")
+
+
+def recorded(folder: Path) -> dict[str, str]:
+    """Return the digests that were recorded for `folder`."""
+    lines = (folder / DIGESTS).read_text(encoding="utf-8").splitlines()
+    return {name: digest for digest, name in (line.split("  ", 1) for line in lines)}
+
+
+def verify(folder: Path | None = None) -> None:
+    """Raise DigestError where `folder`, by default the embedded base, is not as recorded."""
+    folder = folder or base_folder()
+    found, wanted = digests(folder), recorded(folder)
+    for name in sorted(found.keys() | wanted.keys()):
+        if found.get(name) != wanted.get(name):
+            raise DigestError(
+                f"{folder / name}: sha256 is {found.get(name, 'missing')}, recorded is "
+                f"{wanted.get(name, 'nothing')}; reinstall the package or rebuild the base"
+            )

@@ -1,0 +1,108 @@
+"""What a benchmark is to the sealed process: an extension point, found by entry point."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from importlib.metadata import entry_points
+from typing import Protocol
+
+from rsi_master.core.artifact import Row
+from rsi_master.core.errors import Refused
+from rsi_master.core.model import Value
+from rsi_master.core.score import Split, Verdict
+from rsi_master.programs.sealed.weights import Weights
+
+GROUP = "rsi_master.benchmarks"
+
+
+class Question(Value):
+    """A drawn question. `prompt` is the text as the model reads it, `stem` the part of it that
+    tells this question from all others."""
+
+    task: str
+    prompt: str
+    stem: str
+    reference: str
+
+
+class Item(Question):
+    """A sealed question under an id that says nothing."""
+
+    id: str
+
+
+class Decoding(Value):
+    """How outputs are made: greedy, until an end token or `max_new_tokens`."""
+
+    max_new_tokens: int
+    batch_size: int
+    rule: str = "greedy, left padding, stop at the end token"
+
+
+@dataclass(frozen=True, slots=True)
+class Grade:
+    """The verdict on one output; `points` lie in 0..1."""
+
+    verdict: Verdict
+    extracted: str | None
+    points: float
+
+
+@dataclass(frozen=True, slots=True)
+class Base:
+    """The pinned base: its files but the weights by name, and its weights."""
+
+    files: Mapping[str, bytes]
+    weights: Weights
+
+
+class Model(Protocol):
+    """A checkpoint that answers. It may be loaded anew by weights of the base's shapes."""
+
+    def load(self, weights: Weights) -> None:
+        """Take these tensors; they were checked against the base's."""
+
+    def complete(self, prompts: Sequence[str]) -> list[str]:
+        """One output for each prompt of a batch, without special tokens."""
+
+
+class Benchmark(Protocol):
+    """Draws questions, knows pools of training rows, grades outputs, makes a model of a base."""
+
+    @property
+    def name(self) -> str:
+        """The name under which contracts ask for it."""
+
+    @property
+    def tasks(self) -> tuple[str, ...]:
+        """The tasks that the average is taken over."""
+
+    @property
+    def decoding(self) -> Decoding:
+        """How outputs are made."""
+
+    def draw(self, secret: bytes, counts: Mapping[Split, int]) -> Mapping[Split, list[Question]]:
+        """So many questions of each task for each split, fixed by the secret."""
+
+    def pools(
+        self, secret: bytes, drawn: Mapping[Split, Sequence[Question]]
+    ) -> Mapping[str, list[Row]]:
+        """The rows of each source; those of a careless source may hold drawn questions."""
+
+    def grade(self, item: Item, output: str) -> Grade:
+        """The verdict on an output; depends on nothing but the arguments."""
+
+    def grader_source(self) -> bytes:
+        """The source text that decides on verdicts, for the digest of the protocol."""
+
+    def model(self, base: Base) -> Model:
+        """A model of the base's architecture with the base's weights."""
+
+
+def find(name: str) -> Benchmark:
+    """The installed benchmark of that name; raises Refused with the names that there are."""
+    known = {entry.name: entry for entry in entry_points(group=GROUP)}
+    if name not in known:
+        names = ", ".join(sorted(known)) or "none"
+        raise Refused("NO_BENCHMARK", f"benchmark {name!r} is not installed; there are: {names}")
+    found: Benchmark = known[name].load()
+    return found

@@ -1,0 +1,43 @@
+"""What the sealed process gives up: descriptors, core dumps, being traced, root."""
+
+import os
+import resource
+import socket
+from pathlib import Path
+
+from rsi_master.programs.confinement import kernel, process
+
+SEALED_UID = 59_417
+_LOG = "serve.log"
+
+
+def take_socket() -> socket.socket:
+    """The connection that was inherited as standard input; every other descriptor is closed."""
+    connection = socket.socket(fileno=os.dup(0))
+    null = os.open(os.devnull, os.O_RDWR)
+    for standard in (0, 1):
+        os.dup2(null, standard)
+    process.close_descriptors((0, 1, 2, connection.fileno()))
+    return connection
+
+
+def log_to(folder: Path) -> None:
+    """Send standard error to a log beside the items: a traceback may quote them."""
+    log = os.open(folder / _LOG, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+    os.dup2(log, 2)
+    os.close(log)
+
+
+def harden() -> None:
+    """No core dump, no tracing, no new privileges; dies with the owner."""
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    kernel.prctl("no tracing", kernel.PR_SET_DUMPABLE, 0)
+    kernel.prctl("no new privileges", kernel.PR_SET_NO_NEW_PRIVS, 1)
+    process.die_with_parent()
+
+
+def leave_root() -> None:
+    """Become a user that owns nothing; an ordinary user stays what it is."""
+    if os.geteuid() == 0:
+        process.become(SEALED_UID)
+        harden()

@@ -1,0 +1,208 @@
+"""A sealed set on disk: secret, items, pools and `set.json`, which commits to all of them."""
+
+import hashlib
+import hmac
+import os
+import shutil
+import tempfile
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal, get_args
+
+from pydantic import Field, ValidationError
+
+from rsi_master.core.artifact import Digest, Row
+from rsi_master.core.canonical import digest, encode
+from rsi_master.core.errors import SealUnavailable
+from rsi_master.core.model import Value
+from rsi_master.core.score import Split
+from rsi_master.core.sealed import SealedSet
+from rsi_master.core.sealed_wire import CHECKPOINT_FILE
+from rsi_master.programs.sealed.benchmark import Base, Benchmark, Item, Question, find
+from rsi_master.programs.sealed.weights import UnreadableError, Weights
+
+OPENINGS = "openings.jsonl"
+DENOMINATOR = "all drawn items; an error is 0 points; average is the unweighted mean over tasks"
+_SPLITS: tuple[Split, ...] = get_args(Split)
+
+
+class Manifest(Value):
+    """`set.json`: what is open about the set, and the digests of its pools."""
+
+    set_version: Literal[1] = 1
+    public: SealedSet
+    pools: dict[str, Digest] = Field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Vault:
+    """A loaded set whose bytes agree with its commitment."""
+
+    manifest: Manifest
+    benchmark: Benchmark
+    base: Base
+    items: Mapping[Split, tuple[Item, ...]]
+    pools: Mapping[str, tuple[Row, ...]]
+
+
+def seal(
+    benchmark: Benchmark,
+    base: Base,
+    counts: Mapping[Split, int],
+    home: Path,
+    *,
+    openings: int = 1,
+    secret: bytes | None = None,
+) -> Path:
+    """Draw a set and write it to `home/sealed/<name>`: all of it or nothing. 0700, files 0600."""
+    secret = secret or os.urandom(32)
+    drawn = benchmark.draw(_derived(secret, "draw"), counts)
+    items = {split: _sealed(secret, split, drawn.get(split, ())) for split in _SPLITS}
+    pools = {
+        source: tuple(rows)
+        for source, rows in benchmark.pools(_derived(secret, "pools"), drawn).items()
+    }
+    public = SealedSet(
+        benchmark=benchmark.name,
+        digest=_commitment(secret, items),
+        protocol=protocol_digest(benchmark, base),
+        base=base.weights.digest(),
+        openings=openings,
+        sizes={split: len(found) for split, found in items.items()},
+        tasks=benchmark.tasks,
+        sources=tuple(sorted(pools)),
+    )
+    manifest = Manifest(public=public, pools={name: digest(_lines(r)) for name, r in pools.items()})
+    files = {"secret": secret, "set.json": manifest.model_dump_json(indent=2).encode() + b"\n"}
+    files |= {f"items.{split}.jsonl": _lines(found) for split, found in items.items()}
+    files |= {_pool_file(source): _lines(rows) for source, rows in pools.items()}
+    files[OPENINGS] = b""
+    return _write(home / "sealed", public.digest.removeprefix("sha256:")[:16], files)
+
+
+def load(folder: Path, base_folder: Path) -> Vault:
+    """Read a set and check it against its commitment; raises SealUnavailable naming what is off."""
+    manifest = _manifest(folder)
+    public = manifest.public
+    secret = _read(folder / "secret")
+    items = {
+        split: tuple(Item.model_validate_json(line) for line in _read_lines(folder, split))
+        for split in _SPLITS
+    }
+    if _commitment(secret, items) != public.digest:
+        raise SealUnavailable("SEAL_DAMAGED", f"items of {folder} differ from their commitment")
+    pools = {source: _read_pool(folder, manifest, source) for source in public.sources}
+    base, benchmark = read_base(base_folder), find(public.benchmark)
+    if base.weights.digest() != public.base:
+        raise SealUnavailable("SEAL_BASE", f"{base_folder} is not the base that was sealed with")
+    if protocol_digest(benchmark, base) != public.protocol:
+        raise SealUnavailable(
+            "SEAL_PROTOCOL",
+            f"grader, decoding or tokenizer differ from those sealed in {folder}; "
+            "install the version it was sealed with, or seal a new set",
+        )
+    return Vault(manifest, benchmark, base, items, pools)
+
+
+def read_base(folder: Path) -> Base:
+    """The base in `folder`; raises SealUnavailable when its weights are missing or unreadable."""
+    files = {path.name: _read(path) for path in sorted(folder.glob("*")) if path.is_file()}
+    try:
+        weights = Weights.parse(files.pop(CHECKPOINT_FILE))
+    except (KeyError, UnreadableError) as cause:
+        raise SealUnavailable(
+            "SEAL_BASE", f"{folder} holds no readable {CHECKPOINT_FILE}"
+        ) from cause
+    return Base(files, weights)
+
+
+def protocol_digest(benchmark: Benchmark, base: Base) -> str:
+    """Digest of all that turns a checkpoint into a score, apart from the items."""
+    read_by_model = {n: digest(data) for n, data in base.files.items() if n.endswith(".json")}
+    rules = {
+        "benchmark": benchmark.name,
+        "tasks": list(benchmark.tasks),
+        "decoding": benchmark.decoding.model_dump(mode="json"),
+        "grader": digest(benchmark.grader_source()),
+        "base": read_by_model,
+        "denominator": DENOMINATOR,
+    }
+    return digest(encode(rules))
+
+
+def _sealed(secret: bytes, split: Split, questions: Sequence[Question]) -> tuple[Item, ...]:
+    """Items in the order of their ids, so that neither tells the task or the draw."""
+    items = [
+        Item(id=_derived(secret, f"{split}\0{q.task}\0{q.prompt}").hex()[:16], **q.model_dump())
+        for q in questions
+    ]
+    return tuple(sorted(items, key=lambda item: item.id))
+
+
+def _derived(secret: bytes, purpose: str) -> bytes:
+    return hmac.digest(secret, purpose.encode(), "sha256")
+
+
+def _commitment(secret: bytes, items: Mapping[Split, tuple[Item, ...]]) -> str:
+    listed = {split: [item.model_dump() for item in found] for split, found in items.items()}
+    return "sha256:" + hashlib.sha256(secret + encode(listed)).hexdigest()
+
+
+def _lines(values: Sequence[Value]) -> bytes:
+    return b"".join(value.model_dump_json().encode() + b"\n" for value in values)
+
+
+def _pool_file(source: str) -> str:
+    return f"pool.{source.replace('/', '.')}.jsonl"
+
+
+def _write(parent: Path, name: str, files: Mapping[str, bytes]) -> Path:
+    parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    draft = Path(tempfile.mkdtemp(dir=parent, prefix=".draft-"))
+    try:
+        for file, data in files.items():
+            descriptor = os.open(draft / file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+            with os.fdopen(descriptor, "wb") as out:
+                out.write(data)
+                out.flush()
+                os.fsync(out.fileno())
+        os.rename(draft, parent / name)
+    finally:
+        shutil.rmtree(draft, ignore_errors=True)
+    sync_folder(parent)
+    return parent / name
+
+
+def sync_folder(folder: Path) -> None:
+    """Make the names in a folder durable."""
+    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def _manifest(folder: Path) -> Manifest:
+    try:
+        return Manifest.model_validate_json(_read(folder / "set.json"))
+    except ValidationError as cause:
+        raise SealUnavailable("SEAL_DAMAGED", f"{folder / 'set.json'} is not readable") from cause
+
+
+def _read(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except OSError as cause:
+        raise SealUnavailable("SEAL_MISSING", f"{path}: {cause.strerror}") from cause
+
+
+def _read_lines(folder: Path, split: Split) -> list[bytes]:
+    return _read(folder / f"items.{split}.jsonl").splitlines()
+
+
+def _read_pool(folder: Path, manifest: Manifest, source: str) -> tuple[Row, ...]:
+    data = _read(folder / _pool_file(source))
+    if digest(data) != manifest.pools.get(source):
+        raise SealUnavailable("SEAL_DAMAGED", f"pool {source} of {folder} differs from its digest")
+    return tuple(Row.model_validate_json(line) for line in data.splitlines())

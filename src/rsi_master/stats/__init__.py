@@ -1,0 +1,1 @@
+"""Statistics of scores: intervals, paired comparison, multiple tests, power. Pure functions."""

@@ -1,0 +1,1 @@
+"""Honest fakes of the ports and contract suites; nothing in the stack imports this."""

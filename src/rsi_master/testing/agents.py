@@ -1,0 +1,38 @@
+"""Scripted fillings of the roles: a Worker that trains the test recipe by a list of settings."""
+
+from collections.abc import Sequence
+from typing import cast
+
+from rsi_master.agents.playbook.worker import summary
+from rsi_master.core.turn import Ask
+from rsi_master.domains.planning.workers import Assignment
+from rsi_master.domains.training.actions import WorkerExperimentView
+from rsi_master.expos.gateway import Session
+
+Settings = Sequence[dict[str, object]]
+
+
+class SketchWorker:
+    """Submits one setting after the other, verifies when asked to, then finalises."""
+
+    def __init__(self, settings: Settings) -> None:
+        self._settings = tuple(settings)
+
+    def act(self, ask: Ask, session: Session) -> None:
+        """See `Agent`."""
+        task = cast(Assignment, session.act("worker.current"))
+        if task.running:
+            return
+        seen = [
+            cast(WorkerExperimentView, session.act("experiment.inspect", experiment=name))
+            for name in task.experiments
+        ]
+        tried = len(seen)
+        if task.purpose == "verify" and not seen and task.recipe is not None:
+            data = task.recipe_data[0]
+            session.act("experiment.submit", recipe=task.recipe, init=task.recipe_init, data=data)
+        elif task.purpose == "explore" and task.left and tried < len(self._settings):
+            recipe = {"name": "sketch", **self._settings[tried]}
+            session.act("experiment.submit", recipe=recipe, data=task.data[0])
+        else:
+            session.act("worker.finalize", **summary(task, seen))

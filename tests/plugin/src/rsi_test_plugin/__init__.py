@@ -1,0 +1,1 @@
+"""Extensions for tests: they enter by the same entry points as anyone's, and load no torch."""
