@@ -1,4 +1,4 @@
-"""The SFT program as it really runs: forked from a warm parent, confined, and judged by the owner."""
+"""The SFT program as it really runs: forked from a warm parent, confined, judged by the owner."""
 
 import json
 import subprocess

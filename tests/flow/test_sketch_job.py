@@ -5,10 +5,9 @@ from dataclasses import dataclass
 from importlib.metadata import entry_points
 from pathlib import Path
 
-import numpy as np
 import pytest
 from rsi_test_plugin.sketch import Fault, SketchSpec
-from safetensors.numpy import load_file, save_file
+from safetensors.numpy import load_file
 
 from rsi_master.adapters.compute.devices import cpu_slots
 from rsi_master.adapters.compute.local import LocalCompute
@@ -20,6 +19,7 @@ from rsi_master.core.job import Ending, Input, Job, JobStatus, Resources
 from rsi_master.core.recipe import Recipe
 from rsi_master.domains.training.config import TrainConfig
 from rsi_master.domains.training.proof import check
+from rsi_master.testing.sketch import write_checkpoint
 
 
 @dataclass(frozen=True)
@@ -57,8 +57,7 @@ class Bench:
 def bench(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Bench]:
     """One engine for the module."""
     root = tmp_path_factory.mktemp("sketch")
-    (root / "init").mkdir()
-    save_file({"skill": np.array([0.2], dtype=np.float32)}, root / "init" / "model.safetensors")
+    init = write_checkpoint(root / "init", 0.2)
     recipe: Recipe = entry_points(group="rsi_master.recipes")["sketch"].load()
     objects = FolderObjects(root / "objects")
     compute = LocalCompute(
@@ -69,7 +68,7 @@ def bench(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Bench]:
         tier=choose(probe(), "none"),
     )
     try:
-        yield Bench(compute, objects, root / "init")
+        yield Bench(compute, objects, init)
     finally:
         compute.close()
 

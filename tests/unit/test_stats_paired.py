@@ -41,7 +41,7 @@ def test_identical_points_differ_by_nothing_with_p_one(points: list[float]) -> N
 
 
 def test_the_interval_is_that_of_agresti_and_min() -> None:
-    # 794 pairs of the 2005 paper's approval ratings: 794 approve both times, 86 and 150 change.
+    # The approval ratings of that paper: 794 of 1600 approve twice, 150 and 86 change their mind.
     both, worse, better, neither = 794, 150, 86, 570
     first = [1.0] * (both + worse) + [0.0] * (better + neither)
     second = [1.0] * both + [0.0] * worse + [1.0] * better + [0.0] * neither
@@ -129,7 +129,7 @@ def test_a_detectable_difference_is_detected_with_the_promised_power() -> None:
     rng = np.random.default_rng(3)
     up, down = (discordance + wanted) / 2, (discordance - wanted) / 2
     drawn = rng.multinomial(n, [up, down, 1 - discordance], size=2000)
-    power = np.mean([mcnemar(worse, better) < 0.05 for better, worse, _ in drawn])
+    power = np.mean([mcnemar(worse, better) < 0.05 for better, worse, _ in drawn.tolist()])
     assert 0.74 <= power <= 0.85  # the exact test is a little stricter than the formula's
 
 

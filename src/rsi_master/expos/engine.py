@@ -305,8 +305,10 @@ class Engine:
     def _open_exam(self, name: str, champion: str) -> ClaimResult:
         scratch = self._plant.scratch / name
         try:
-            self._plant.objects.materialise(champion, scratch)
-            return self._plant.sealed.claim(name, scratch)
+            scratch.mkdir(parents=True)
+            self._plant.objects.materialise(champion, scratch / "champion")
+            self._plant.objects.materialise(self._base(), scratch / "base")
+            return self._plant.sealed.claim(name, scratch / "champion", scratch / "base")
         finally:
             shutil.rmtree(scratch, ignore_errors=True)
             self._wake()

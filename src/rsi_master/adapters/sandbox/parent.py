@@ -13,6 +13,7 @@ from rsi_master.core.errors import Broken
 from rsi_master.core.warm import LINE_BYTES, NOTICE, Kill, Notice, Order, Run, line
 
 _END_SECONDS = 5.0
+_POLL_SECONDS = 0.005
 
 # Read when the libraries load, so they must stand at exec; nothing of the owner's is passed on.
 _ENVIRONMENT = {
@@ -112,7 +113,7 @@ class Parent:
         self._process.kill()
 
     def end(self, groups: tuple[int, ...] = ()) -> None:
-        """Let it end, kill it if it does not, and kill the process groups it may have left."""
+        """Let it end, kill it if it does not; kill the groups it may have left and see them go."""
         self._socket.close()
         if not self.ready:
             self._process.kill()
@@ -121,8 +122,15 @@ class Parent:
         except subprocess.TimeoutExpired:
             self._process.kill()
             self._process.wait(_END_SECONDS)
-        for group in groups:
-            try:
-                os.killpg(group, signal.SIGKILL)
-            except ProcessLookupError:
-                continue
+        limit = time.monotonic() + _END_SECONDS
+        while any([_kill(group) for group in groups]) and time.monotonic() < limit:
+            time.sleep(_POLL_SECONDS)
+
+
+def _kill(group: int) -> bool:
+    """Kill a process group; whether there was anything left of it."""
+    try:
+        os.killpg(group, signal.SIGKILL)
+    except ProcessLookupError:
+        return False
+    return True

@@ -1,4 +1,4 @@
-"""Rows as the model reads them: prompt ids without loss, completion ids and one end token with loss.
+"""Rows as the model reads them: the loss is on the completion and one end token, not the prompt.
 
 Prompt and completion are tokenised apart, because generation sees the prompt alone. A row that does
 not fit is dropped and counted, never shortened.

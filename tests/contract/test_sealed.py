@@ -1,0 +1,190 @@
+"""The port `Sealed`: one suite for the fake and for the process."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+from safetensors.numpy import save_file
+
+from rsi_master.adapters.sealed.client import SealedProcess
+from rsi_master.core.artifact import Row
+from rsi_master.core.errors import Misuse, PolicyDenied
+from rsi_master.core.ports import Sealed
+from rsi_master.core.score import NotScored, Scored
+from rsi_master.core.sealed_wire import CHECKPOINT_FILE
+from rsi_master.programs.sealed.vault import read_base, seal
+from rsi_master.testing.sealed import FakeSealed
+from rsi_master.testing.sketch import SKETCH, write_checkpoint
+
+BASE_SKILL, GOOD_SKILL = 0.2, 0.8
+
+
+@pytest.fixture
+def base(tmp_path: Path) -> Path:
+    return write_checkpoint(tmp_path / "base", BASE_SKILL)
+
+
+@pytest.fixture
+def good(tmp_path: Path) -> Path:
+    return write_checkpoint(tmp_path / "good", GOOD_SKILL)
+
+
+@pytest.fixture
+def folder(tmp_path: Path, base: Path) -> Path:
+    counts = {"dev": 40, "confirm": 30, "holdout": 50, "twin": 5}
+    return seal(SKETCH, read_base(base), counts, tmp_path, secret=b"s" * 32)
+
+
+@pytest.fixture(params=["fake", "process"])
+def sealed(request: pytest.FixtureRequest, folder: Path, base: Path) -> Iterator[Sealed]:
+    part: Sealed = (FakeSealed if request.param == "fake" else SealedProcess)(folder, base)
+    yield part
+    part.close()
+
+
+def write_tensors(folder: Path, **tensors: np.ndarray) -> Path:
+    folder.mkdir()
+    save_file(tensors, folder / CHECKPOINT_FILE)
+    return folder
+
+
+def test_the_set_is_described_by_sizes_and_digests(sealed: Sealed) -> None:
+    described = sealed.open()
+    assert described.sizes == {"dev": 80, "confirm": 60, "holdout": 100, "twin": 10}
+    assert described.tasks == ("reverse", "add")
+    assert described.sources == ("sketch/clean", "sketch/scraped")
+    assert described.openings == 1
+    assert described == sealed.open()
+
+
+def test_a_checkpoint_is_scored_twice_alike(sealed: Sealed, good: Path, base: Path) -> None:
+    first = sealed.evaluate("e1#1", good, ("dev", "confirm"))
+    second = sealed.evaluate("e1#2", good, ("dev", "confirm"))
+    assert first.scores == second.scores
+    assert first.items == second.items
+    assert first.weights == second.weights != sealed.open().base
+    dev, confirm = first.scores
+    assert isinstance(dev.average, Scored)
+    assert dev.average.low <= GOOD_SKILL <= dev.average.high
+    assert dev.average.n == len(first.items["dev"]) == sum(dev.counts.values()) == 80
+    assert set(confirm.tasks) == {"reverse", "add"}
+    assert sealed.evaluate("b#1", base, ("dev",)).weights == sealed.open().base
+
+
+def test_items_come_without_prompt_and_reference(sealed: Sealed, good: Path) -> None:
+    found = sealed.evaluate("e1#1", good, ("confirm",)).items["confirm"]
+    assert len({item.item for item in found}) == 60
+    wrong = [item for item in found if item.verdict == "wrong"]
+    assert wrong
+    assert {(item.output, item.points) for item in wrong} == {(" no idea", 0.0)}
+
+
+@pytest.mark.parametrize("split", ["holdout", "twin"])
+def test_the_exam_cannot_be_evaluated(sealed: Sealed, good: Path, split: str) -> None:
+    with pytest.raises(Misuse, match=split):
+        sealed.evaluate("e1#1", good, ("dev", split))  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("tensors", "reason"),
+    [
+        ({"skill": np.full(2, 0.5, np.float32)}, "WRONG_TENSORS"),
+        ({"skill": np.full(1, 0.5, np.float64)}, "WRONG_TENSORS"),
+        ({"talent": np.full(1, 0.5, np.float32)}, "WRONG_TENSORS"),
+        ({"skill": np.ones(1, np.float32), "more": np.ones(1, np.float32)}, "WRONG_TENSORS"),
+        ({"skill": np.full(1, np.nan, np.float32)}, "NOT_FINITE"),
+        ({"skill": np.full(1, -np.inf, np.float32)}, "NOT_FINITE"),
+    ],
+)
+def test_unfit_weights_are_not_scored(
+    sealed: Sealed, tmp_path: Path, tensors: dict[str, np.ndarray], reason: str
+) -> None:
+    result = sealed.evaluate("e1#1", write_tensors(tmp_path / "odd", **tensors), ("dev",))
+    assert result.scores[0].average == NotScored(reason=reason)
+    assert set(result.scores[0].tasks.values()) == {NotScored(reason=reason)}
+    assert result.items == {}
+
+
+def test_bytes_that_are_no_tensors_are_not_scored(sealed: Sealed, good: Path) -> None:
+    (good / CHECKPOINT_FILE).write_bytes(b"\x80\x04pickle")
+    result = sealed.evaluate("e1#1", good, ("dev",))
+    assert result.scores[0].average == NotScored(reason="UNREADABLE_WEIGHTS")
+
+
+def test_a_missing_checkpoint_is_named(sealed: Sealed, tmp_path: Path) -> None:
+    with pytest.raises(Misuse, match="nowhere"):
+        sealed.evaluate("e1#1", tmp_path / "nowhere", ("dev",))
+    assert sealed.open()
+
+
+def test_a_claim_compares_champion_and_base(sealed: Sealed, good: Path, base: Path) -> None:
+    result = sealed.claim("run/claim-1", good, base)
+    assert isinstance(result.champion.average, Scored)
+    assert isinstance(result.base.average, Scored)
+    assert result.champion.average.low > result.base.average.high
+    assert result.difference is not None
+    gain = result.champion.average.value - result.base.average.value
+    assert result.difference.mean == pytest.approx(gain)
+    assert 0 < result.difference.low < gain < result.difference.high
+    assert result.difference.n == 100
+
+
+def test_one_opening_is_one_claim_also_after_a_restart(
+    sealed: Sealed, good: Path, base: Path
+) -> None:
+    first = sealed.claim("run/claim-1", good, base)
+    sealed.restart()
+    again = sealed.claim("run/claim-1", good, base)
+    assert (again.champion, again.base, again.difference) == (
+        first.champion,
+        first.base,
+        first.difference,
+    )
+    with pytest.raises(PolicyDenied) as denied:
+        sealed.claim("run/claim-2", good, base)
+    assert denied.value.code == "EXAM_SPENT"
+    assert "run/claim-1" in denied.value.message
+
+
+def test_a_name_does_not_open_the_exam_for_other_weights(
+    sealed: Sealed, good: Path, base: Path, tmp_path: Path
+) -> None:
+    sealed.claim("run/claim-1", good, base)
+    with pytest.raises(PolicyDenied, match="1 of 1"):
+        sealed.claim("run/claim-1", write_checkpoint(tmp_path / "better", 0.9), base)
+
+
+def test_a_champion_that_cannot_be_scored_opens_nothing(
+    sealed: Sealed, good: Path, base: Path, tmp_path: Path
+) -> None:
+    odd = write_tensors(tmp_path / "odd", skill=np.full(1, np.nan, np.float32))
+    result = sealed.claim("run/claim-0", odd, base)
+    assert result.champion.average == NotScored(reason="NOT_FINITE")
+    assert result.difference is None
+    assert sealed.claim("run/claim-1", good, base).difference is not None
+
+
+def test_a_claim_against_another_base_is_refused(sealed: Sealed, good: Path, base: Path) -> None:
+    with pytest.raises(Misuse, match="not the base"):
+        sealed.claim("run/claim-1", good, good)
+    assert sealed.claim("run/claim-2", good, base).difference is not None
+
+
+def test_planted_rows_are_dropped_and_counted(sealed: Sealed) -> None:
+    clean, scraped = sealed.pool("sketch/clean"), sealed.pool("sketch/scraped")
+    assert sealed.scan(clean).dropped == {}
+    report = sealed.scan(scraped)
+    assert report.dropped == {"SEALED_PROMPT": 10}
+    assert [scraped[position] for position in report.kept] == list(clean)
+    assert sealed.scan(()).kept == ()
+
+
+def test_text_that_is_no_unicode_is_dropped(sealed: Sealed) -> None:
+    rows = [Row(prompt="a\ud800b", completion="c"), Row(prompt="fine", completion="c")]
+    assert sealed.scan(rows).dropped == {"NOT_TEXT": 1}
+
+
+def test_an_unknown_source_is_refused_with_the_known_ones(sealed: Sealed) -> None:
+    with pytest.raises(Misuse, match="sketch/clean, sketch/scraped"):
+        sealed.pool("sketch/secret")

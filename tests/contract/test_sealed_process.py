@@ -1,0 +1,189 @@
+"""What only a process can do: die, hang, be confined, outlive nobody."""
+
+import os
+import signal
+import stat
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from rsi_master.adapters.sealed.client import Patience, SealedProcess
+from rsi_master.adapters.sealed.sealing import seal
+from rsi_master.core.artifact import Row
+from rsi_master.core.errors import Misuse, SealUnavailable
+from rsi_master.core.score import EvaluationResult
+from rsi_master.programs.nano.weights import base_folder
+from rsi_master.programs.sealed.hardening import SEALED_UID
+from rsi_master.testing.sketch import write_checkpoint
+
+OWNER = """
+import sys, time
+from pathlib import Path
+from rsi_master.adapters.sealed.client import SealedProcess
+sealed = SealedProcess(Path(sys.argv[1]), Path(sys.argv[2]))
+sealed.evaluate("e1#1", Path(sys.argv[2]), ("dev",))
+print(sealed.pid, flush=True)
+time.sleep(60)
+"""
+
+
+@pytest.fixture(scope="module")
+def base(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write_checkpoint(tmp_path_factory.mktemp("weights") / "base", 0.3)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory, base: Path) -> Path:
+    home = tmp_path_factory.mktemp("a home – with spaces")
+    return seal("sketch", base, home, {"dev": 20, "confirm": 20, "holdout": 20})
+
+
+@pytest.fixture
+def sealed(folder: Path, base: Path) -> Iterator[SealedProcess]:
+    with SealedProcess(folder, base) as process:
+        yield process
+
+
+def status_of(pid: int) -> dict[str, str]:
+    lines = Path(f"/proc/{pid}/status").read_text().splitlines()
+    return {name: value.strip() for name, _, value in (line.partition(":") for line in lines)}
+
+
+def gone(pid: int, seconds: float) -> bool:
+    deadline = time.monotonic() + seconds
+    while time.monotonic() < deadline:
+        if not Path(f"/proc/{pid}").exists() or status_of(pid)["State"].startswith("Z"):
+            return True
+        time.sleep(0.02)
+    return False
+
+
+def test_a_killed_process_is_unavailable_until_it_is_restarted(
+    sealed: SealedProcess, base: Path
+) -> None:
+    before = sealed.evaluate("e1#1", base, ("dev",))
+    assert sealed.pid is not None
+    os.kill(sealed.pid, signal.SIGKILL)
+    with pytest.raises(SealUnavailable, match="exit status -9"):
+        sealed.evaluate("e1#2", base, ("dev",))
+    assert sealed.pid is None
+    with pytest.raises(SealUnavailable, match="restart"):
+        sealed.open()
+    sealed.restart()
+    assert sealed.evaluate("e1#3", base, ("dev",)).scores == before.scores
+
+
+def test_a_silent_process_is_given_up_and_leaves_no_late_answer(folder: Path, base: Path) -> None:
+    with SealedProcess(folder, base, patience=Patience(rows=0.3)) as sealed:
+        sealed.evaluate("e1#1", base, ("dev",))
+        assert sealed.pid is not None
+        os.kill(sealed.pid, signal.SIGSTOP)
+        with pytest.raises(SealUnavailable) as silent:
+            sealed.open()
+        assert silent.value.code == "SEALED_TIMEOUT"
+        assert sealed.pid is None
+        sealed.restart()
+        assert sealed.open().benchmark == "sketch"
+
+
+def test_a_restart_by_a_thread_that_ends_does_not_end_the_process(
+    sealed: SealedProcess, base: Path
+) -> None:
+    thread = threading.Thread(target=sealed.restart)
+    thread.start()
+    thread.join()
+    assert sealed.evaluate("e1#1", base, ("dev",)).scores
+
+
+def test_threads_take_turns(sealed: SealedProcess, tmp_path: Path) -> None:
+    skills = (0.1, 0.5, 0.9)
+    results: dict[float, EvaluationResult] = {}
+
+    def evaluate(skill: float) -> None:
+        checkpoint = write_checkpoint(tmp_path / str(skill), skill)
+        results[skill] = sealed.evaluate("e1#1", checkpoint, ("dev",))
+
+    threads = [threading.Thread(target=evaluate, args=(skill,)) for skill in skills]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    right = [results[skill].scores[0].counts["right"] for skill in skills]
+    assert right == sorted(set(right))
+
+
+def test_a_message_over_the_limit_is_refused_and_the_process_lives(sealed: SealedProcess) -> None:
+    row = Row(prompt="p", completion="x" * (17 << 20))
+    with pytest.raises(Misuse) as refused:
+        sealed.scan([row] * 4)
+    assert refused.value.code == "FRAME_TOO_LARGE"
+    assert sealed.open()
+
+
+def test_the_process_has_no_root_no_environment_and_no_item_file_open(
+    sealed: SealedProcess, folder: Path, base: Path
+) -> None:
+    sealed.evaluate("e1#1", base, ("dev",))
+    status = status_of(sealed.pid or 0)
+    if os.geteuid() == 0:
+        assert set(status["Uid"].split()) == set(status["Gid"].split()) == {str(SEALED_UID)}
+        assert status["Groups"] == ""
+        open_files = {os.readlink(link) for link in Path(f"/proc/{sealed.pid}/fd").iterdir()}
+        inside = {name for name in open_files if name.startswith(str(folder))}
+        assert inside == {str(folder / "openings.jsonl"), str(folder / "serve.log")}
+        environment = Path(f"/proc/{sealed.pid}/environ").read_text()
+        assert "PATH=" not in environment
+    assert (status["CapEff"], status["NoNewPrivs"]) == ("0000000000000000", "1")
+
+
+def test_the_set_is_open_to_its_owner_only(folder: Path) -> None:
+    assert stat.S_IMODE(folder.stat().st_mode) == 0o700
+    assert {stat.S_IMODE(path.stat().st_mode) for path in folder.iterdir()} == {0o600}
+    assert not list(folder.parent.glob(".draft-*"))
+
+
+def test_no_process_outlives_its_owner(folder: Path, base: Path) -> None:
+    command = [sys.executable, "-c", OWNER, str(folder), str(base)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as owner:
+        assert owner.stdout is not None
+        pid = int(owner.stdout.readline())
+        assert not gone(pid, 0.1)
+        owner.kill()
+        assert gone(pid, 5.0)
+
+
+def test_a_damaged_set_is_refused_by_name(folder: Path, base: Path, tmp_path: Path) -> None:
+    copy = tmp_path / "copy"
+    copy.mkdir()
+    for path in folder.iterdir():
+        (copy / path.name).write_bytes(path.read_bytes())
+    lines = (copy / "items.dev.jsonl").read_bytes().splitlines(keepends=True)
+    (copy / "items.dev.jsonl").write_bytes(b"".join(lines[:-1]))
+    with SealedProcess(copy, base) as sealed, pytest.raises(SealUnavailable) as damaged:
+        sealed.open()
+    assert damaged.value.code == "SEAL_DAMAGED"
+
+
+def test_sealing_an_unknown_benchmark_says_which_there_are(base: Path, tmp_path: Path) -> None:
+    with pytest.raises(SealUnavailable, match=r"'gpqa' is not installed; there are: .*sketch"):
+        seal("gpqa", base, tmp_path, {"dev": 1})
+
+
+def test_nano_is_sealed_served_and_scored_by_its_own_base(tmp_path: Path) -> None:
+    base = base_folder()
+    folder = seal("nano", base, tmp_path, {"dev": 8, "confirm": 8, "holdout": 8})
+    with SealedProcess(folder, base) as sealed:
+        assert sealed.open().sizes["dev"] == 24
+        result = sealed.evaluate("base#1", base, ("dev",))
+        assert result.weights == sealed.open().base
+        assert result.items == sealed.evaluate("base#2", base, ("dev",)).items
+        assert result.scores[0].counts["error"] == 0
+        report = sealed.scan(sealed.pool("nano/scraped"))
+        assert report.dropped == {"SEALED_PROMPT": 48}
+        for source in ("nano/direct", "nano/scratchpad"):
+            assert sealed.scan(sealed.pool(source)).dropped == {}
