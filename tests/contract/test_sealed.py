@@ -11,18 +11,26 @@ from rsi_master.adapters.sealed.client import SealedProcess
 from rsi_master.core.artifact import Row
 from rsi_master.core.errors import Misuse, PolicyDenied
 from rsi_master.core.ports import Sealed
-from rsi_master.core.score import NotScored, Scored
+from rsi_master.core.score import NotScored, Scored, Split
 from rsi_master.core.sealed_wire import CHECKPOINT_FILE
 from rsi_master.programs.sealed.vault import read_base, seal
 from rsi_master.testing.sealed import FakeSealed
 from rsi_master.testing.sketch import SKETCH, write_checkpoint
 
+Kind = type[FakeSealed] | type[SealedProcess]
 BASE_SKILL, GOOD_SKILL = 0.2, 0.8
+COUNTS: dict[Split, int] = {"dev": 40, "confirm": 30, "holdout": 50, "twin": 5}
 
 
-@pytest.fixture
-def base(tmp_path: Path) -> Path:
-    return write_checkpoint(tmp_path / "base", BASE_SKILL)
+@pytest.fixture(scope="module", params=[FakeSealed, SealedProcess])
+def kind(request: pytest.FixtureRequest) -> Kind:
+    found: Kind = request.param
+    return found
+
+
+@pytest.fixture(scope="module")
+def base(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write_checkpoint(tmp_path_factory.mktemp("base"), BASE_SKILL)
 
 
 @pytest.fixture
@@ -30,17 +38,24 @@ def good(tmp_path: Path) -> Path:
     return write_checkpoint(tmp_path / "good", GOOD_SKILL)
 
 
-@pytest.fixture
-def folder(tmp_path: Path, base: Path) -> Path:
-    counts = {"dev": 40, "confirm": 30, "holdout": 50, "twin": 5}
-    return seal(SKETCH, read_base(base), counts, tmp_path, secret=b"s" * 32)
-
-
-@pytest.fixture(params=["fake", "process"])
-def sealed(request: pytest.FixtureRequest, folder: Path, base: Path) -> Iterator[Sealed]:
-    part: Sealed = (FakeSealed if request.param == "fake" else SealedProcess)(folder, base)
+@pytest.fixture(scope="module")
+def sealed(kind: Kind, base: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sealed]:
+    """Shared by the tests that open no exam."""
+    part = kind(sealed_set(base, tmp_path_factory.mktemp("home")), base)
     yield part
     part.close()
+
+
+@pytest.fixture
+def exam(kind: Kind, base: Path, tmp_path: Path) -> Iterator[Sealed]:
+    """With an exam of its own."""
+    part = kind(sealed_set(base, tmp_path), base)
+    yield part
+    part.close()
+
+
+def sealed_set(base: Path, home: Path) -> Path:
+    return seal(SKETCH, read_base(base), COUNTS, home, secret=b"s" * 32)
 
 
 def write_tensors(folder: Path, **tensors: np.ndarray) -> Path:
@@ -118,8 +133,8 @@ def test_a_missing_checkpoint_is_named(sealed: Sealed, tmp_path: Path) -> None:
     assert sealed.open()
 
 
-def test_a_claim_compares_champion_and_base(sealed: Sealed, good: Path, base: Path) -> None:
-    result = sealed.claim("run/claim-1", good, base)
+def test_a_claim_compares_champion_and_base(exam: Sealed, good: Path, base: Path) -> None:
+    result = exam.claim("run/claim-1", good, base)
     assert isinstance(result.champion.average, Scored)
     assert isinstance(result.base.average, Scored)
     assert result.champion.average.low > result.base.average.high
@@ -131,44 +146,44 @@ def test_a_claim_compares_champion_and_base(sealed: Sealed, good: Path, base: Pa
 
 
 def test_one_opening_is_one_claim_also_after_a_restart(
-    sealed: Sealed, good: Path, base: Path
+    exam: Sealed, good: Path, base: Path
 ) -> None:
-    first = sealed.claim("run/claim-1", good, base)
-    sealed.restart()
-    again = sealed.claim("run/claim-1", good, base)
+    first = exam.claim("run/claim-1", good, base)
+    exam.restart()
+    again = exam.claim("run/claim-1", good, base)
     assert (again.champion, again.base, again.difference) == (
         first.champion,
         first.base,
         first.difference,
     )
     with pytest.raises(PolicyDenied) as denied:
-        sealed.claim("run/claim-2", good, base)
+        exam.claim("run/claim-2", good, base)
     assert denied.value.code == "EXAM_SPENT"
     assert "run/claim-1" in denied.value.message
 
 
 def test_a_name_does_not_open_the_exam_for_other_weights(
-    sealed: Sealed, good: Path, base: Path, tmp_path: Path
+    exam: Sealed, good: Path, base: Path, tmp_path: Path
 ) -> None:
-    sealed.claim("run/claim-1", good, base)
+    exam.claim("run/claim-1", good, base)
     with pytest.raises(PolicyDenied, match="1 of 1"):
-        sealed.claim("run/claim-1", write_checkpoint(tmp_path / "better", 0.9), base)
+        exam.claim("run/claim-1", write_checkpoint(tmp_path / "better", 0.9), base)
 
 
 def test_a_champion_that_cannot_be_scored_opens_nothing(
-    sealed: Sealed, good: Path, base: Path, tmp_path: Path
+    exam: Sealed, good: Path, base: Path, tmp_path: Path
 ) -> None:
     odd = write_tensors(tmp_path / "odd", skill=np.full(1, np.nan, np.float32))
-    result = sealed.claim("run/claim-0", odd, base)
+    result = exam.claim("run/claim-0", odd, base)
     assert result.champion.average == NotScored(reason="NOT_FINITE")
     assert result.difference is None
-    assert sealed.claim("run/claim-1", good, base).difference is not None
+    assert exam.claim("run/claim-1", good, base).difference is not None
 
 
-def test_a_claim_against_another_base_is_refused(sealed: Sealed, good: Path, base: Path) -> None:
+def test_a_claim_against_another_base_is_refused(exam: Sealed, good: Path, base: Path) -> None:
     with pytest.raises(Misuse, match="not the base"):
-        sealed.claim("run/claim-1", good, good)
-    assert sealed.claim("run/claim-2", good, base).difference is not None
+        exam.claim("run/claim-1", good, good)
+    assert exam.claim("run/claim-2", good, base).difference is not None
 
 
 def test_planted_rows_are_dropped_and_counted(sealed: Sealed) -> None:

@@ -8,6 +8,7 @@ import sys
 import threading
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -17,6 +18,7 @@ from rsi_master.adapters.sealed.sealing import seal
 from rsi_master.core.artifact import Row
 from rsi_master.core.errors import Misuse, SealUnavailable
 from rsi_master.core.score import EvaluationResult
+from rsi_master.core.sealed_wire import FRAME_LIMIT
 from rsi_master.programs.nano.weights import base_folder
 from rsi_master.programs.sealed.hardening import SEALED_UID
 from rsi_master.testing.sketch import write_checkpoint
@@ -39,7 +41,7 @@ def base(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory, base: Path) -> Path:
-    home = tmp_path_factory.mktemp("a home – with spaces")
+    home = tmp_path_factory.mktemp("ein Häuschen mit Platz")
     return seal("sketch", base, home, {"dev": 20, "confirm": 20, "holdout": 20})
 
 
@@ -91,6 +93,20 @@ def test_a_silent_process_is_given_up_and_leaves_no_late_answer(folder: Path, ba
         assert sealed.open().benchmark == "sketch"
 
 
+def test_closing_ends_a_request_under_way(folder: Path, base: Path) -> None:
+    sealed = SealedProcess(folder, base)
+    sealed.evaluate("e1#1", base, ("dev",))
+    assert sealed.pid is not None
+    os.kill(sealed.pid, signal.SIGSTOP)
+    with ThreadPoolExecutor(1) as pool:
+        waiting = pool.submit(sealed.evaluate, "e1#2", base, ("dev",))
+        while not waiting.running():
+            time.sleep(0.01)
+        sealed.close()
+        with pytest.raises(SealUnavailable):
+            waiting.result(5.0)
+
+
 def test_a_restart_by_a_thread_that_ends_does_not_end_the_process(
     sealed: SealedProcess, base: Path
 ) -> None:
@@ -118,9 +134,9 @@ def test_threads_take_turns(sealed: SealedProcess, tmp_path: Path) -> None:
 
 
 def test_a_message_over_the_limit_is_refused_and_the_process_lives(sealed: SealedProcess) -> None:
-    row = Row(prompt="p", completion="x" * (17 << 20))
+    row = Row(prompt="p", completion="x" * (FRAME_LIMIT // 2))
     with pytest.raises(Misuse) as refused:
-        sealed.scan([row] * 4)
+        sealed.scan([row, row])
     assert refused.value.code == "FRAME_TOO_LARGE"
     assert sealed.open()
 
@@ -133,7 +149,7 @@ def test_the_process_has_no_root_no_environment_and_no_item_file_open(
     if os.geteuid() == 0:
         assert set(status["Uid"].split()) == set(status["Gid"].split()) == {str(SEALED_UID)}
         assert status["Groups"] == ""
-        open_files = {os.readlink(link) for link in Path(f"/proc/{sealed.pid}/fd").iterdir()}
+        open_files = {str(link.readlink()) for link in Path(f"/proc/{sealed.pid}/fd").iterdir()}
         inside = {name for name in open_files if name.startswith(str(folder))}
         assert inside == {str(folder / "openings.jsonl"), str(folder / "serve.log")}
         environment = Path(f"/proc/{sealed.pid}/environ").read_text()

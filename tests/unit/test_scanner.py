@@ -40,12 +40,12 @@ def reason(prompt: str, completion: str) -> str | None:
         "HOME OF BAGEDO ITS RIVER",
         "  home\tof\n\nBagedo ,\u00a0its   river !",
         "ho\u200bme of Ba\u00adgedo, its ri\u2060ver?",
-        "\uff48\uff4f\uff4d\uff45 of Bagedo, its river?",  # noqa: RUF001 - full width on purpose
+        "\uff48\uff4f\uff4d\uff45 of Bagedo, its river?",
         "home-of-Bagedo; its_river",
         "h.o.m.e of B a g e d o its river",
         "Here is a hard one: home of Bagedo, its river? Think first.",
         "12+34-45+10",
-        "12 + 34 \u2212 45 + 10 = ?",  # noqa: RUF001 - a true minus sign
+        "12 + 34 \u2212 45 + 10 = ?",
         "What is 12 + 34 - 45 + 10, please?",
     ],
 )
@@ -96,9 +96,7 @@ def test_a_number_is_not_cut_out_of_a_longer_one() -> None:
         ("a\ufffdb", " c", "NOT_TEXT"),
     ],
 )
-def test_unfit_text_is_dropped_with_its_reason(
-    prompt: str, completion: str, expected: str
-) -> None:
+def test_unfit_text_is_dropped_with_its_reason(prompt: str, completion: str, expected: str) -> None:
     assert reason(prompt, completion) == expected
 
 

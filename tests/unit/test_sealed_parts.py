@@ -133,7 +133,7 @@ def test_not_a_number_and_infinity_are_found_in_every_dtype(dtype: type, value: 
 
 def test_the_digest_of_weights_sees_name_shape_dtype_and_value() -> None:
     values = np.array([1, 2, 3, 4], np.float32)
-    variants = [
+    variants: list[dict[str, np.ndarray]] = [
         {"w": values},
         {"v": values},
         {"w": values.reshape(2, 2)},

@@ -75,7 +75,9 @@ def test_sign_flips_agree_with_writing_them_all_out(change: list[float]) -> None
     observed = abs(math.fsum(change)) - 1e-9
     flips = itertools.product((-1, 1), repeat=len(change))
     sums = [abs(sum(s * abs(c) for s, c in zip(signs, change, strict=True))) for signs in flips]
-    assert sign_flip(change) == pytest.approx(sum(s >= observed for s in sums) / len(sums), abs=0.02)
+    assert sign_flip(change) == pytest.approx(
+        sum(s >= observed for s in sums) / len(sums), abs=0.02
+    )
 
 
 def test_drawn_sign_flips_agree_with_mcnemar() -> None:

@@ -87,6 +87,7 @@ class AttemptEnded(Fact):
     seconds: float
     tier: Tier | None
     devices: tuple[str, ...] = ()
+    log: Artifact | None = None
 
 
 class AttemptFenced(Fact):
@@ -112,7 +113,6 @@ class CheckpointStored(Fact):
     proof: Proof
     adapter: Artifact | None
     metrics: Artifact
-    log: Artifact
 
 
 class EvaluationRecorded(Fact):

@@ -18,7 +18,7 @@ CHECKPOINT_FILE: Final = "model.safetensors"
 _HEADER: Final = struct.Struct(">I")
 
 Content = TypeVar("Content")
-Name = Annotated[str, Field(pattern=r"^[\w./:-]{1,200}$")]
+Name = Annotated[str, Field(pattern=r"^[!-~]{1,200}$")]
 
 
 class OpenRequest(Value):

@@ -31,19 +31,17 @@ from rsi_master.core.experiment import (
     ExperimentEnded,
     ExperimentQueued,
     IntegritySet,
-    Proof,
 )
 from rsi_master.core.job import Ending, JobStatus
 from rsi_master.core.ports import Clock, Compute, ObjectStore, Sealed, Trainer
-from rsi_master.core.run import ClaimFailed, ClaimScored
-from rsi_master.core.score import ClaimResult, EvaluationResult, Split
+from rsi_master.core.score import EvaluationResult, Split
 from rsi_master.core.state import State
 from rsi_master.expos.attempts import Begin, Close, Poll, next_step
+from rsi_master.expos.exam import Exam, Pair
+from rsi_master.expos.harvest import Harvest
 from rsi_master.expos.ledger import Ledger
 
 EVALUATED: tuple[Split, ...] = ("dev", "confirm")
-WEIGHTS = "model.safetensors"
-LOG_BYTES = 1_000_000
 
 
 @dataclass(frozen=True)
@@ -69,8 +67,15 @@ class Engine:
         self._lock = lock
         self._wake = wake
         self._sealed_work = ThreadPoolExecutor(max_workers=1, thread_name_prefix="sealed")
+        self._leftover: list[tuple[int, str]] = [
+            (0, attempt.planned.job)
+            for experiment in plant.state.experiments.values()
+            for attempt in experiment.attempts
+            if attempt.ended is not None and attempt.planned.stage == "train"
+        ]
         self._evaluations: dict[str, Future[EvaluationResult]] = {}
-        self._claims: dict[str, Future[ClaimResult]] = {}
+        self._harvest = Harvest(plant.objects, plant.trainer, plant.scratch)
+        self._exam = Exam(plant.sealed, plant.objects, plant.scratch, self._sealed_work, wake)
 
     def close(self) -> None:
         """Stop taking sealed work; what runs there ends with the sealed process."""
@@ -82,6 +87,7 @@ class Engine:
             experiments = list(self._plant.state.experiments.values())
             begins = [(e, self._advance(e)) for e in experiments]
             self._fence_late(experiments)
+            self._sweep()
         for experiment, step in begins:
             if isinstance(step, Begin) and starting and not self._plant.state.paused:
                 self._begin(experiment, step)
@@ -167,6 +173,7 @@ class Engine:
 
     def _evaluate(self, name: str, digest: str) -> EvaluationResult:
         folder = self._plant.scratch / name
+        shutil.rmtree(folder, ignore_errors=True)
         try:
             self._plant.objects.materialise(digest, folder)
             return self._plant.sealed.evaluate(name, folder, EVALUATED)
@@ -193,51 +200,27 @@ class Engine:
 
     def _collect(self, queued: ExperimentQueued, attempt: Attempt, status: JobStatus) -> None:
         """Judge the output and store it; end of attempt and checkpoint are one commit."""
-        plant = self._plant
-        out = plant.compute.output(attempt.planned.job)
-        init = plant.scratch / f"{attempt.planned.job}-init"
+        out = self._plant.compute.output(attempt.planned.job)
+        fence = attempt.planned.fence
+        found = self._harvest.checkpoint(queued, fence, self._weights_of(queued), out)
         ended = self._ended(attempt, status, "ok", "")
-        try:
-            plant.objects.materialise(self._weights_of(queued), init)
-            verdict = plant.trainer.judge(queued, init, out)
-            if isinstance(verdict, Proof):
-                stored = self._store(queued, attempt, verdict, init, out)
-                accepted = IntegritySet(
-                    experiment=queued.experiment,
-                    integrity="accepted",
-                    reason="proof of work held",
-                    by="os",
-                )
-                self._append(ended, stored, accepted)
-                shutil.rmtree(out.parent, ignore_errors=True)
-                return
-        finally:
-            shutil.rmtree(init, ignore_errors=True)
+        if isinstance(found, CheckpointStored):
+            accepted = IntegritySet(
+                experiment=queued.experiment,
+                integrity="accepted",
+                reason="proof of work held",
+                by="os",
+            )
+            self._append(ended, found, accepted)
+            return
         close = ExperimentEnded(
             experiment=queued.experiment,
             lifecycle="failed",
-            reason=verdict.code,
-            detail=verdict.detail,
+            reason=found.code,
+            detail=found.detail[:500],
             spent=self._spent(queued.experiment, status.seconds, 1),
         )
         self._append(ended, close)
-
-    def _store(
-        self, queued: ExperimentQueued, attempt: Attempt, proof: Proof, init: Path, out: Path
-    ) -> CheckpointStored:
-        """Weights come from the job, every other file of the checkpoint from θ_in."""
-        objects = self._plant.objects
-        shutil.copyfile(out / WEIGHTS, _writable(init / WEIGHTS))
-        adapter = out / "adapter"
-        return CheckpointStored(
-            experiment=queued.experiment,
-            fence=attempt.planned.fence,
-            artifact=objects.put_folder("checkpoint", init),
-            proof=proof,
-            adapter=objects.put_folder("checkpoint", adapter) if adapter.is_dir() else None,
-            metrics=objects.put_bytes("metrics", (out / "metrics.jsonl").read_bytes()),
-            log=objects.put_bytes("log", _tail(out / "log.txt")),
-        )
 
     def _poll_evaluation(self, experiment: Experiment, attempt: Attempt) -> None:
         name = attempt.planned.job
@@ -287,45 +270,15 @@ class Engine:
         self._append(self._ended(attempt, status, "ok", ""), recorded, end)
 
     def _advance_claim(self) -> None:
+        plant = self._plant
         with self._lock:
-            state = self._plant.state
-            claim = state.claim
-            if claim is None or state.claimed is not None:
+            claim = plant.state.claim
+            if claim is None or plant.state.claimed is not None:
                 return
-            future = self._claims.get(claim.name)
-            if future is None:
-                champion = self._checkpoint_of(state.experiments[claim.experiment])
-                self._plant.ledger.note()
-                self._claims[claim.name] = self._sealed_work.submit(
-                    self._open_exam, claim.name, champion
-                )
-            elif future.done():
-                self._append(self._settled_claim(claim.experiment, claim.name, future))
-
-    def _open_exam(self, name: str, champion: str) -> ClaimResult:
-        scratch = self._plant.scratch / name
-        try:
-            scratch.mkdir(parents=True)
-            self._plant.objects.materialise(champion, scratch / "champion")
-            self._plant.objects.materialise(self._base(), scratch / "base")
-            return self._plant.sealed.claim(name, scratch / "champion", scratch / "base")
-        finally:
-            shutil.rmtree(scratch, ignore_errors=True)
-            self._wake()
-
-    def _settled_claim(
-        self, experiment: str, name: str, future: "Future[ClaimResult]"
-    ) -> ClaimScored | ClaimFailed:
-        problem = future.exception()
-        if problem is None:
-            result = future.result()
-            spent = Amounts(device_seconds=result.seconds, evaluations=2)
-            return ClaimScored(experiment=experiment, name=name, result=result, spent=spent)
-        if not isinstance(problem, RsiError):
-            raise problem
-        return ClaimFailed(
-            experiment=experiment, name=name, reason=problem.message, spent=Amounts()
-        )
+            pair = Pair(self._checkpoint_of(plant.state.experiments[claim.experiment]), self._base())
+            outcome = self._exam.advance(claim, pair)
+            if outcome is not None:
+                self._append(outcome)
 
     def _fence_late(self, experiments: list[Experiment]) -> None:
         """A lost attempt that shows up after all is kept in the record and ignored."""
@@ -347,10 +300,23 @@ class Engine:
                     )
                     self._append(late)
 
+    def _sweep(self) -> None:
+        """Folders of ended attempts go once their end is durable."""
+        waiting = []
+        for position, job in self._leftover:
+            if self._plant.ledger.wait_beyond(position - 1, 0):
+                shutil.rmtree(self._plant.compute.output(job).parent, ignore_errors=True)
+            else:
+                waiting.append((position, job))
+        self._leftover = waiting
+
     def _ended(
         self, attempt: Attempt, status: JobStatus, ending: Ending, detail: str
     ) -> AttemptEnded:
         planned = attempt.planned
+        log = None
+        if planned.stage == "train":
+            log = self._harvest.log(self._plant.compute.output(planned.job))
         return AttemptEnded(
             experiment=planned.experiment,
             stage=planned.stage,
@@ -361,6 +327,7 @@ class Engine:
             seconds=status.seconds,
             tier=status.tier,
             devices=status.devices,
+            log=log,
         )
 
     def _closing(self, experiment: Experiment, step: Close) -> ExperimentEnded:
@@ -403,17 +370,8 @@ class Engine:
 
     def _append(self, *facts: Fact) -> None:
         self._plant.ledger.append(OS, facts)
-
-
-def _writable(path: Path) -> Path:
-    """Take the read-only copy out of the way."""
-    path.unlink(missing_ok=True)
-    return path
-
-
-def _tail(path: Path) -> bytes:
-    if not path.is_file():
-        return b""
-    with path.open("rb") as file:
-        file.seek(max(0, path.stat().st_size - LOG_BYTES))
-        return file.read()
+        self._leftover += [
+            (self._plant.state.position, fact.job)
+            for fact in facts
+            if isinstance(fact, AttemptEnded) and fact.stage == "train"
+        ]

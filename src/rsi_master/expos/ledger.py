@@ -215,7 +215,7 @@ class Ledger:
         while batch := self._take():
             try:
                 self._commit(batch)
-            except Exception as cause:  # thread boundary: the outcome of every ticket
+            except Exception as cause:  # noqa: BLE001 (thread boundary: every ticket learns it)
                 self._die(str(cause), batch)
         with self._changed:
             self._ended = True

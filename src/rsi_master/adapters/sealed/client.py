@@ -63,9 +63,9 @@ class SealedProcess:
 
     @property
     def pid(self) -> int | None:
-        """The process id, None when the process is known to be gone."""
+        """The process id, None when the process is gone."""
         link = self._link
-        return link.pid if link else None
+        return link.pid if link and link.alive else None
 
     def open(self) -> SealedSet:
         """Describe the sealed set; at first without waiting until models can be loaded."""

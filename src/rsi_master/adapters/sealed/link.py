@@ -58,6 +58,11 @@ class Link:
             self._resources = stack.pop_all()
 
     @property
+    def alive(self) -> bool:
+        """Whether the process still runs."""
+        return self._process.poll() is None
+
+    @property
     def pid(self) -> int:
         """The process id."""
         return int(self._process.pid)

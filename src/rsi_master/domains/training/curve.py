@@ -18,15 +18,16 @@ class Point(Value):
 
 
 def curve(objects: ObjectStore, experiment: Experiment) -> tuple[tuple[Point, ...], str]:
-    """At most 40 points of the recorded metrics, and the end of the log."""
+    """At most 40 points of the recorded metrics, and the end of the last attempt's log."""
+    logs = [a.ended.log for a in experiment.attempts if a.ended and a.ended.log]
+    log = objects.get_bytes(logs[-1].digest).decode("utf-8", "replace") if logs else ""
     stored = experiment.checkpoint
     if stored is None:
-        return (), ""
+        return (), log[-LOG_CHARS:]
     points = []
     for line in objects.get_bytes(stored.metrics.digest).splitlines():
         raw = json.loads(line)
         loss = raw.get("loss")
         points.append(Point(step=raw["step"], loss=loss if isinstance(loss, float | int) else None))
     every = max(1, -(-len(points) // POINTS))
-    log = objects.get_bytes(stored.log.digest).decode("utf-8", "replace")
     return tuple(points[::every]), log[-LOG_CHARS:]

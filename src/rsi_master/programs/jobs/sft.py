@@ -102,7 +102,7 @@ class Heartbeat(TrainerCallback):  # type: ignore[misc]
 
 
 def run(folder: Path) -> None:
-    """Carry the job out. A training that fails leaves its reason in the result and no checkpoint."""
+    """Carry the job out. A training that fails leaves its reason and no checkpoint."""
     job = Job.model_validate(canonical.decode((folder / "job.json").read_bytes()))
     config = TrainConfig[SftSpec].model_validate(job.config)
     torch.set_num_threads(config.threads)

@@ -27,9 +27,9 @@ def main() -> int:
             openings=asked.openings,
         )
     except RsiError as error:
-        print(json.dumps({"code": error.code, "message": error.message}), file=sys.stderr)
+        sys.stderr.write(json.dumps({"code": error.code, "message": error.message}) + "\n")
         return error.exit_code
-    print(json.dumps({"set": made.name}))
+    sys.stdout.write(json.dumps({"set": made.name}) + "\n")
     return 0
 
 

@@ -5,7 +5,9 @@ import resource
 import socket
 from pathlib import Path
 
+from rsi_master.core.errors import SealUnavailable
 from rsi_master.programs.confinement import kernel, process
+from rsi_master.programs.confinement.plan import ConfinementError
 
 SEALED_UID = 59_417
 _LOG = "serve.log"
@@ -37,7 +39,16 @@ def harden() -> None:
 
 
 def leave_root() -> None:
-    """Become a user that owns nothing; an ordinary user stays what it is."""
-    if os.geteuid() == 0:
+    """Become a user that owns nothing; an ordinary user stays what it is.
+
+    Raises SealUnavailable where the user does not exist, as in some containers.
+    """
+    if os.geteuid() != 0:
+        return
+    try:
         process.become(SEALED_UID)
         harden()
+    except ConfinementError as cause:
+        raise SealUnavailable(
+            "NO_OWN_USER", f"root could not become uid {SEALED_UID}: {cause}; use an ordinary user"
+        ) from cause

@@ -22,7 +22,7 @@ class Nano:
 
     def draw(self, secret: bytes, counts: Mapping[Split, int]) -> Mapping[Split, list[Question]]:
         """A secret sample of each split; raises ValueError when a split holds fewer."""
-        drawn = suite.draw(secret, {split: count for split, count in counts.items()})
+        drawn = suite.draw(secret, dict(counts.items()))
         return {split: [_question(item) for item in drawn[split]] for split in counts}
 
     def pools(

@@ -27,7 +27,7 @@ WHOLE_FIELD = 6
 CONTAINED = 16
 CONTAINED_WORDS = 4
 ANSWER = 24
-_BROKEN_TEXT = "\ufffd"
+_REPLACEMENT = "\ufffd"
 
 
 def words(text: str) -> tuple[str, ...]:
@@ -102,7 +102,7 @@ class Scanner:
             return "SEALED_PROMPT"
         if any(self._answers.found("".join(field)) for field in fields):
             return "SEALED_ANSWER"
-        if _BROKEN_TEXT in both:
+        if any(char == _REPLACEMENT or unicodedata.category(char) == "Cs" for char in both):
             return "NOT_TEXT"
         if any(_is_control(char) for char in both) or any(mark in both for mark in self._control):
             return "CONTROL_TOKEN"

@@ -86,10 +86,7 @@ def load(folder: Path, base_folder: Path) -> Vault:
     manifest = _manifest(folder)
     public = manifest.public
     secret = _read(folder / "secret")
-    items = {
-        split: tuple(Item.model_validate_json(line) for line in _read_lines(folder, split))
-        for split in _SPLITS
-    }
+    items = {split: _read_items(folder, split) for split in _SPLITS}
     if _commitment(secret, items) != public.digest:
         raise SealUnavailable("SEAL_DAMAGED", f"items of {folder} differ from their commitment")
     pools = {source: _read_pool(folder, manifest, source) for source in public.sources}
@@ -167,7 +164,7 @@ def _write(parent: Path, name: str, files: Mapping[str, bytes]) -> Path:
                 out.write(data)
                 out.flush()
                 os.fsync(out.fileno())
-        os.rename(draft, parent / name)
+        draft.rename(parent / name)
     finally:
         shutil.rmtree(draft, ignore_errors=True)
     sync_folder(parent)
@@ -197,8 +194,12 @@ def _read(path: Path) -> bytes:
         raise SealUnavailable("SEAL_MISSING", f"{path}: {cause.strerror}") from cause
 
 
-def _read_lines(folder: Path, split: Split) -> list[bytes]:
-    return _read(folder / f"items.{split}.jsonl").splitlines()
+def _read_items(folder: Path, split: Split) -> tuple[Item, ...]:
+    file = folder / f"items.{split}.jsonl"
+    try:
+        return tuple(Item.model_validate_json(line) for line in _read(file).splitlines())
+    except ValidationError as cause:
+        raise SealUnavailable("SEAL_DAMAGED", f"{file} is not readable") from cause
 
 
 def _read_pool(folder: Path, manifest: Manifest, source: str) -> tuple[Row, ...]:

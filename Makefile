@@ -1,0 +1,77 @@
+# RSI-Master: `make demo` shows it, `make test` tests it; both install what they need into .venv.
+#
+#   TORCH=cpu       (default) the CPU build of torch: first whatever pip finds as it is configured
+#                   (a wheel at hand, a mirror), then TORCH_INDEX; no CUDA libraries are downloaded
+#   TORCH=default   whatever build pip's own index holds; on Linux that is the one with CUDA
+#   TORCH_INDEX     where the CPU builds come from when pip knows none
+#   PYTHON          the interpreter (3.11 or newer) that .venv is made with
+
+TORCH ?= cpu
+TORCH_INDEX ?= https://download.pytorch.org/whl/cpu
+PYTHON ?=
+
+py := .venv/bin/python
+pip := $(py) -m pip --quiet --disable-pip-version-check
+run := OMP_NUM_THREADS=1 $(py)
+ready := .venv/.installed
+
+.PHONY: setup demo test test-all check format bench clean FORCE
+.DELETE_ON_ERROR:
+
+setup: $(ready)
+
+.venv/.python:
+	@found="$$(PYTHON='$(PYTHON)' scripts/find-python)" && \
+	echo "setup: .venv with $$("$$found" --version)" && \
+	"$$found" -m venv --clear .venv
+	@touch $@
+
+# An editable installation names the folder it was made in: a moved tree is installed again.
+.venv/.place: .venv/.python FORCE
+	@pwd | cmp -s - $@ || pwd > $@
+
+.venv/.torch: .venv/.python constraints.txt
+	@echo "setup: torch ($(TORCH)); a minute or two"
+	@pin="$$(sed -n 's/^torch==//p' constraints.txt)"; \
+	if [ '$(TORCH)' = default ] || [ "$$(uname -s)" != Linux ]; then \
+	    $(pip) install -c constraints.txt "torch==$$pin"; \
+	elif $(pip) install --no-deps "torch==$$pin+cpu" 2>/dev/null; then :; \
+	else \
+	    echo "setup: pip knows no CPU build of torch $$pin; taking it from $(TORCH_INDEX)"; \
+	    $(pip) install --no-deps --index-url '$(TORCH_INDEX)' "torch==$$pin+cpu"; \
+	fi
+	@touch $@
+
+$(ready): .venv/.torch .venv/.place constraints.txt pyproject.toml tests/plugin/pyproject.toml
+	@echo "setup: the package, its training stack and its tests"
+	@$(pip) install -c constraints.txt hatchling
+	@$(pip) install -c constraints.txt --no-build-isolation -e '.[train,dev]' -e tests/plugin
+	@touch $@
+
+demo: $(ready)
+	@$(py) -m rsi_master demo
+
+test: $(ready)
+	@$(run) -m pytest -q -m 'not slow'
+
+test-all: $(ready)
+	@$(run) -m pytest -q
+
+check: $(ready)
+	@$(py) -m ruff format --check --quiet src tests || { echo "run: make format"; exit 1; }
+	@$(py) -m ruff check --quiet src tests
+	@$(py) -m mypy
+	@$(py) -c 'from importlinter.cli import lint_imports_command as lint; lint()'
+
+format: $(ready)
+	@$(py) -m ruff format --quiet src tests
+	@$(py) -m ruff check --quiet --fix src tests
+
+bench: $(ready)
+	@echo "This version has no bench of its own: 'make demo' prints its times."
+
+clean:
+	rm -rf .venv build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	find src tests -name __pycache__ -type d -prune -exec rm -rf {} +
+
+FORCE:

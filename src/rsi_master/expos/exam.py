@@ -1,0 +1,81 @@
+"""The opening of the holdout: signed, counted by the sealed process, scored once."""
+
+import shutil
+from collections.abc import Callable
+from concurrent.futures import Executor, Future
+from dataclasses import dataclass
+from pathlib import Path
+
+from rsi_master.core.action import Amounts
+from rsi_master.core.errors import RsiError, SealUnavailable
+from rsi_master.core.ports import ObjectStore, Sealed
+from rsi_master.core.run import ClaimFailed, ClaimOpened, ClaimScored
+from rsi_master.core.score import ClaimResult
+
+OPENED = 2
+
+
+@dataclass(frozen=True)
+class Pair:
+    """Digests of the two checkpoints that an opening scores."""
+
+    champion: str
+    base: str
+
+
+class Exam:
+    """Runs one opening in the executor of sealed work."""
+
+    def __init__(
+        self,
+        sealed: Sealed,
+        objects: ObjectStore,
+        scratch: Path,
+        executor: Executor,
+        wake: Callable[[], None],
+    ) -> None:
+        self._sealed = sealed
+        self._objects = objects
+        self._scratch = scratch
+        self._executor = executor
+        self._wake = wake
+        self._under_way: Future[ClaimResult] | None = None
+
+    def advance(self, claim: ClaimOpened, pair: Pair) -> ClaimScored | ClaimFailed | None:
+        """Begin the opening, or its outcome once there is one. A sealed process that died is asked
+        again under the same name, which is the same opening."""
+        if self._under_way is None:
+            self._under_way = self._executor.submit(self._open, claim.name, pair)
+            return None
+        if not self._under_way.done():
+            return None
+        future, self._under_way = self._under_way, None
+        problem = future.exception()
+        if problem is None:
+            result = future.result()
+            spent = Amounts(device_seconds=result.seconds, evaluations=OPENED)
+            return ClaimScored(
+                experiment=claim.experiment, name=claim.name, result=result, spent=spent
+            )
+        if isinstance(problem, SealUnavailable):
+            return None
+        if not isinstance(problem, RsiError):
+            raise problem
+        return ClaimFailed(
+            experiment=claim.experiment,
+            name=claim.name,
+            reason=problem.message,
+            spent=Amounts(),
+        )
+
+    def _open(self, name: str, pair: Pair) -> ClaimResult:
+        laid = self._scratch / name
+        shutil.rmtree(laid, ignore_errors=True)
+        try:
+            laid.mkdir(parents=True)
+            self._objects.materialise(pair.champion, laid / "champion")
+            self._objects.materialise(pair.base, laid / "base")
+            return self._sealed.claim(name, laid / "champion", laid / "base")
+        finally:
+            shutil.rmtree(laid, ignore_errors=True)
+            self._wake()

@@ -1,0 +1,126 @@
+"""How values read: scores with their interval, times, short ids, recipes and paths."""
+
+import os
+import shlex
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+from pydantic import ValidationError
+
+from rsi_master.app import plugins
+from rsi_master.core.errors import Refused
+from rsi_master.core.experiment import BASE, Experiment
+from rsi_master.core.score import NotScored, PairedDifference, Score, SplitScore
+from rsi_master.core.state import State
+
+SHORT = 8
+
+
+def short(name: str) -> str:
+    """The part of an id that tells it apart at a glance: the start of a digest, the end of a
+    time-ordered id; other names stay whole."""
+    if name.startswith("sha256:"):
+        return name[7 : 7 + SHORT]
+    return name[-SHORT:] if len(name) == 36 else name
+
+
+def percent(value: float) -> str:
+    """A share as per cent with one digit."""
+    return f"{100 * value:.1f} %"
+
+
+def score(found: Score | None) -> str:
+    """`67.1 % (61.2 to 72.5)`, or why there is no number."""
+    if found is None:
+        return "no score yet"
+    if isinstance(found, NotScored):
+        return f"not scored: {found.reason}"
+    return f"{percent(found.value)} ({100 * found.low:.1f} to {100 * found.high:.1f})"
+
+
+def split(found: SplitScore | None) -> str:
+    """The average of a split with its interval."""
+    return score(found.average if found else None)
+
+
+def points(difference: PairedDifference | None) -> str:
+    """A paired difference in percentage points."""
+    if difference is None:
+        return "not known, since one of the two is not scored"
+    low, high = 100 * difference.low, 100 * difference.high
+    return (
+        f"{100 * difference.mean:+.1f} points ({low:+.1f} to {high:+.1f}), "
+        f"p = {difference.p:.2g} on {difference.n} items"
+    )
+
+
+def seconds(value: float) -> str:
+    """`41 s`, `12 min 5 s`, `3 h 20 min`."""
+    whole = round(value)
+    if whole < 120:
+        return f"{whole} s"
+    if whole < 7200:
+        return f"{whole // 60} min {whole % 60} s"
+    return f"{whole // 3600} h {whole % 3600 // 60} min"
+
+
+def count(number: int, noun: str) -> str:
+    """`1 row`, `1,580 rows`."""
+    return f"{number:,} {noun}" + ("" if number == 1 else "s")
+
+
+def listed(items: Iterable[str], nothing: str = "none") -> str:
+    """Names in a row."""
+    return ", ".join(items) or nothing
+
+
+def drops(dropped: Mapping[str, int]) -> str:
+    """`SEALED_PROMPT 60, EMPTY 2`, most frequent first."""
+    ordered = sorted(dropped.items(), key=lambda pair: (-pair[1], pair[0]))
+    return listed(f"{reason} {number:,}" for reason, number in ordered)
+
+
+def recipe(raw: Mapping[str, object]) -> str:
+    """The fields of a recipe that have an effect; all of them when it is not installed here."""
+    fields = effective(raw)
+    name = str(fields.pop("name", "unnamed"))
+    words = [f"{key.replace('_', ' ')} {_value(value)}" for key, value in fields.items()]
+    return f"{name} ({listed(words, 'no settings')})"
+
+
+def effective(raw: Mapping[str, object]) -> dict[str, object]:
+    """The recipe without the fields that change nothing."""
+    try:
+        name = str(raw.get("name"))
+        return plugins.recipes((name,))[name].spec.model_validate(raw).effective()
+    except (Refused, ValidationError):
+        return dict(raw)
+
+
+def origins(state: State, datasets: Iterable[str]) -> str:
+    """The sources of datasets by name."""
+    known = [state.datasets.get(digest) for digest in datasets]
+    names = [fact.source.origin if fact else "an unknown dataset" for fact in known]
+    return listed(names, "no data")
+
+
+def training(state: State, experiment: Experiment) -> str:
+    """What an experiment does, in one sentence without its end."""
+    queued = experiment.queued
+    if queued is None:
+        return "the base model as it is"
+    start = "the base" if queued.init == BASE else short(queued.init)
+    data = origins(state, queued.data)
+    return f"{recipe(queued.recipe)} on {count(queued.rows, 'row')} of {data}, from {start}"
+
+
+def shown(path: Path) -> str:
+    """A path as it may be pasted into a shell: relative where that is shorter, quoted if needed."""
+    relative = os.path.relpath(path)
+    return shlex.quote(min(relative, str(path), key=len))
+
+
+def _value(value: object) -> str:
+    if isinstance(value, list | tuple):
+        return " and ".join(str(inner) for inner in value)
+    return f"{value:g}" if isinstance(value, float) else str(value)
