@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from rsi_master.agents.agent import Agent
+from rsi_master.app.lab import Lab
 from rsi_master.core.action import OS, Caller, Role
 from rsi_master.core.errors import RsiError
 from rsi_master.core.event import Event, Fact
@@ -15,7 +16,6 @@ from rsi_master.core.state import State
 from rsi_master.core.turn import Ask
 from rsi_master.expos.gateway import Session
 from rsi_master.expos.lineage import selectable
-from rsi_master.app.lab import Lab
 from rsi_master.research.allocation import limits
 from rsi_master.research.step import Loop, Order, ready, step
 
@@ -107,9 +107,7 @@ class Director:
 
     def _start(self, order: Order, closing: bool) -> None:
         lab = self._lab
-        caller = Caller(
-            role=ROLES[order.role], node=order.node, actor=lab.contract.research.roles
-        )
+        caller = Caller(role=ROLES[order.role], node=order.node, actor=lab.contract.research.roles)
         token = lab.tokens.issue(caller)
         with lab.lock:
             self._append(_started(order))
@@ -181,9 +179,7 @@ def _dev(state: State, name: str) -> float:
 
 
 def _started(order: Order) -> TurnStarted:
-    return TurnStarted(
-        order=order.id, role=order.role, node=order.node, trigger=order.trigger
-    )
+    return TurnStarted(order=order.id, role=order.role, node=order.node, trigger=order.trigger)
 
 
 def _ended(order: Order, outcome: str, detail: str) -> TurnEnded:

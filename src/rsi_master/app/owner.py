@@ -76,34 +76,55 @@ class Owner:
     def _round(self) -> None:
         state = self._lab.state
         self._revive_sealed()
-        if state.stop_asked is not None:
-            self._engine.cancel_all("STOPPED")
-            if not self._engine.busy():
-                self._finish("stopped", state.stop_asked.reason)
-            return
         self._watch_the_clock()
+        if state.stop_asked is not None:
+            self._wind_down("stopped", state.stop_asked.reason)
+            return
+        if self._late():
+            limit = self._lab.contract.budget.wall_seconds
+            self._wind_down("budget", f"the wall clock of {limit:g} s is over")
+            return
         self._engine.tick(starting=not self._closing)
         self._director.tick(self._closing)
-        if state.finish_asked is not None and not self._engine.busy():
+        if state.finish_asked is not None:
             claimed = isinstance(state.claimed, ClaimScored)
             self._finish("champion" if claimed else "no_champion", state.finish_asked.reason)
 
     def _watch_the_clock(self) -> None:
-        """Past the wall clock nothing new starts; past the grace the run ends as it is."""
-        used = self._lab.state.wall(self._lab.clock.now())
-        limit = self._lab.contract.budget.wall_seconds
-        if used <= limit:
-            return
-        if not self._closing:
+        """Past the wall clock nothing new starts; roles may still conclude."""
+        over = self._used() > self._lab.contract.budget.wall_seconds
+        if over and not self._closing:
             self._closing = True
             self._engine.cancel_all("BUDGET")
-        if used > limit * (1 + GRACE_SHARE) + GRACE_SECONDS:
-            self._finish("budget", f"the wall clock of {limit:g} s is over")
+
+    def _late(self) -> bool:
+        """Whether the time to conclude is over too."""
+        limit = self._lab.contract.budget.wall_seconds
+        return self._used() > limit * (1 + GRACE_SHARE) + GRACE_SECONDS
+
+    def _used(self) -> float:
+        return self._lab.state.wall(self._lab.clock.now())
+
+    def _wind_down(self, outcome: str, reason: str) -> None:
+        """Take all tokens back, end what is unfinished, and finish once nothing is out."""
+        self._director.close(1.0)
+        self._engine.cancel_all(outcome.upper())
+        self._engine.tick(starting=False)
+        self._finish(outcome, reason)
 
     def _finish(self, outcome: str, reason: str) -> None:
+        """End the run, unless some job, opening, turn or action is still out."""
         lab = self._lab
+        if self._engine.busy() or not self._director.quiet():
+            return
         with lab.lock:
-            champion = lab.state.claimed.experiment if outcome == "champion" and lab.state.claimed else None
+            if lab.state.intents or lab.state.unfinished():
+                return
+            champion = (
+                lab.state.claimed.experiment
+                if outcome == "champion" and lab.state.claimed
+                else None
+            )
             fact = RunFinished.model_validate(
                 {"outcome": outcome, "champion": champion, "reason": reason[:1900]}
             )

@@ -100,7 +100,7 @@ def _request(line: bytes) -> tuple[str, str, Mapping[str, object]]:
     try:
         raw = json.loads(line)
         token, action, arguments = raw["token"], raw["action"], raw.get("arguments", {})
-    except (ValueError, KeyError, TypeError) as cause:
+    except (ValueError, KeyError, TypeError, RecursionError) as cause:
         raise Misuse(
             "BAD_REQUEST", "a request is one JSON line with token, action and arguments"
         ) from cause

@@ -10,6 +10,7 @@ from pathlib import Path
 from rsi_master.adapters.sandbox.isolation import choose, probe
 from rsi_master.adapters.sealed.sealing import seal
 from rsi_master.adapters.store.objects import digest_of
+from rsi_master.adapters.system import Uuid7
 from rsi_master.agents.agent import Agent
 from rsi_master.agents.playbook.main import MainPlaybook
 from rsi_master.agents.playbook.reviewer import ReviewerPlaybook
@@ -21,14 +22,13 @@ from rsi_master.app.home import Home
 from rsi_master.app.lab import Lab, Wrap, local_compute, open_lab, signing_key, versions
 from rsi_master.app.owner import Owner
 from rsi_master.app.server import serving
-from rsi_master.adapters.system import Uuid7
 from rsi_master.core.action import OS, Caller, Role
 from rsi_master.core.contract import Contract, parse
 from rsi_master.core.errors import Misuse, Refused
 from rsi_master.core.event import Event
-from rsi_master.core.job import Tier
 from rsi_master.core.run import OwnerStarted, RunFinished, RunOpened, TurnRole
 from rsi_master.core.score import Split
+from rsi_master.core.warm import JobTier
 from rsi_master.domains.training import tensors
 from rsi_master.expos.tokens import Tokens
 
@@ -97,7 +97,7 @@ def check_base(contract: Contract, base: Path) -> None:
         )
 
 
-def _record_start(lab: Lab, tier: Tier) -> None:
+def _record_start(lab: Lab, tier: JobTier) -> None:
     resumed = lab.state.opened is not None
     if resumed:
         _same_programs(lab)
@@ -110,7 +110,7 @@ def _record_start(lab: Lab, tier: Tier) -> None:
     ticket.wait()
 
 
-def _opening(lab: Lab, tier: Tier) -> RunOpened:
+def _opening(lab: Lab, tier: JobTier) -> RunOpened:
     base = plugins.base_folder(lab.contract.base.name)
     weights = tensors.read(base / "model.safetensors")
     return RunOpened(
@@ -165,8 +165,15 @@ def _counts(contract: Contract) -> dict[Split, int]:
     }
 
 
-def _floor(contract: Contract) -> Tier:
-    return contract.isolation.floor
+def _floor(contract: Contract) -> JobTier:
+    floor = contract.isolation.floor
+    if floor == "host":
+        raise Refused(
+            "ISOLATION_FLOOR",
+            "the floor 'host' needs sealed data under another user or machine, which this version "
+            'cannot attach; accept less with: [isolation] floor = "namespaces"',
+        )
+    return floor
 
 
 def _size(shape: tuple[int, ...]) -> int:

@@ -15,7 +15,9 @@ from rsi_master.core.job import Ending, Tier
 from rsi_master.core.model import Value
 from rsi_master.core.score import Split, SplitScore
 
-Lifecycle = Literal["queued", "training", "trained", "evaluating", "finished", "failed", "cancelled"]
+Lifecycle = Literal[
+    "queued", "training", "trained", "evaluating", "finished", "failed", "cancelled"
+]
 Integrity = Literal["pending", "accepted", "flagged"]
 Stage = Literal["train", "evaluate"]
 Purpose = Literal["explore", "verify"]

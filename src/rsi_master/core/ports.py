@@ -103,8 +103,8 @@ class Compute(Protocol):
 class Trainer(Protocol):
     """What the training domain knows of an attempt: its job, and whether its output is proof."""
 
-    def job(self, experiment: ExperimentQueued, name: str, init: str) -> Job:
-        """The self-contained job of one attempt; `init` is the digest of θ_in."""
+    def job(self, experiment: ExperimentQueued, name: str, init: str, seconds: float) -> Job:
+        """The self-contained job of one attempt; `init` is the digest of θ_in, `seconds` the limit."""
 
     def judge(self, experiment: ExperimentQueued, init: Path, out: Path) -> Proof | Rejection:
         """Re-read the output folder; θ_in lies at `init`. Nothing in it is executed."""

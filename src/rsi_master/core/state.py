@@ -49,7 +49,6 @@ from rsi_master.core.run import (
 )
 
 
-
 @dataclass
 class State:
     """All that the record says at one position. Mutable, written by `apply` alone."""
@@ -57,7 +56,7 @@ class State:
     books: Books
     opened: RunOpened | None = None
     owners: int = 0
-    owner_since: float = 0.0
+    owner_since: float | None = None
     wall_before: float = 0.0
     position: int = -1
     at: float = 0.0
@@ -90,15 +89,17 @@ class State:
 
     def apply(self, event: Event) -> None:
         """Fold one event."""
-        if isinstance(event.fact, OwnerStarted):
+        if isinstance(event.fact, OwnerStarted | RunPaused):
             self.wall_before = self.wall(self.at)
         self.position = event.position
         self.at = event.at
         self._fold(event.fact)
 
     def wall(self, now: float) -> float:
-        """Seconds during which some owner was at work, up to `now`; the time between is free."""
-        return self.wall_before + (max(0.0, now - self.owner_since) if self.owners else 0.0)
+        """Seconds up to `now` during which an owner was at work and the run was not paused."""
+        if self.owner_since is None or self.paused:
+            return self.wall_before
+        return self.wall_before + max(0.0, now - self.owner_since)
 
     def owned(self, node: str) -> list[Experiment]:
         """Experiments of a Worker, oldest first."""
@@ -250,6 +251,7 @@ class State:
     @_fold.register
     def _(self, fact: RunUnpaused) -> None:
         self.paused = False
+        self.owner_since = self.at
 
     @_fold.register
     def _(self, fact: RunFinished) -> None:
@@ -257,5 +259,3 @@ class State:
 
     def _experiment(self, name: str) -> Experiment:
         return self.experiments.setdefault(name, Experiment(name, None))
-
-

@@ -136,7 +136,9 @@ def nothing_after_the_end(events: Sequence[Event]) -> list[Flaw]:
     """No event follows the end of the run, but turns that were under way and owners that look."""
     for index, event in enumerate(events):
         if isinstance(event.fact, RunFinished):
-            late = [e for e in events[index + 1 :] if not e.fact.type.startswith(("turn.", "action."))]
+            late = [
+                e for e in events[index + 1 :] if not e.fact.type.startswith(("turn.", "action."))
+            ]
             return [_flaw("AFTER_END", e, f"{e.fact.type} after the run was over") for e in late]
     return []
 

@@ -121,9 +121,7 @@ class Catalogue:
             problem = cause.errors(include_url=False)[0]
             place = ".".join(str(part) for part in problem["loc"]) or "arguments"
             given = repr(problem["input"])[:120]
-            raise Misuse(
-                "BAD_ARGUMENT", f"{name}: {place} = {given}: {problem['msg']}"
-            ) from cause
+            raise Misuse("BAD_ARGUMENT", f"{name}: {place} = {given}: {problem['msg']}") from cause
 
     def names_for(self, role: Role) -> tuple[str, ...]:
         """Actions that a role has a view of."""

@@ -152,7 +152,9 @@ class Engine:
         job = None
         spec: Artifact | None = None
         if begin.stage == "train" and experiment.queued is not None:
-            job = plant.trainer.job(experiment.queued, name, self._weights_of(experiment.queued))
+            job = plant.trainer.job(
+                experiment.queued, name, self._weights_of(experiment.queued), _left(experiment)
+            )
             spec = plant.objects.put_bytes("job", encode(job.model_dump(mode="json")))
         planned = AttemptPlanned(
             experiment=experiment.id,
@@ -275,7 +277,9 @@ class Engine:
             claim = plant.state.claim
             if claim is None or plant.state.claimed is not None:
                 return
-            pair = Pair(self._checkpoint_of(plant.state.experiments[claim.experiment]), self._base())
+            pair = Pair(
+                self._checkpoint_of(plant.state.experiments[claim.experiment]), self._base()
+            )
             outcome = self._exam.advance(claim, pair)
             if outcome is not None:
                 self._append(outcome)
@@ -375,3 +379,9 @@ class Engine:
             for fact in facts
             if isinstance(fact, AttemptEnded) and fact.stage == "train"
         ]
+
+
+def _left(experiment: Experiment) -> float:
+    """Seconds of the reservation that former attempts have not used."""
+    reserved = experiment.queued.seconds if experiment.queued else 0.0
+    return max(1.0, reserved - experiment.device_seconds())

@@ -43,9 +43,7 @@ def items(objects: ObjectStore, experiment: Experiment, split: Split) -> tuple[I
         raise Finding("OUTPUTS_UNREADABLE", f"verdicts of {experiment.id} on {split}") from cause
 
 
-def compare(
-    objects: ObjectStore, left: Experiment, right: Experiment, split: Split
-) -> Comparison:
+def compare(objects: ObjectStore, left: Experiment, right: Experiment, split: Split) -> Comparison:
     """Pair two evaluations by item id. Both must have been made on the same items."""
     ours = {verdict.item: verdict for verdict in items(objects, left, split)}
     theirs = {verdict.item: verdict for verdict in items(objects, right, split)}

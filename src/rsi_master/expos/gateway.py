@@ -21,11 +21,11 @@ from rsi_master.core.run import ActionDenied, ActionIntended, ActionRead, Action
 from rsi_master.core.state import State
 from rsi_master.expos.catalogue import Catalogue, Desk, Entry, Outcome, Question
 from rsi_master.expos.ledger import Ledger
-from rsi_master.expos.policy import decide
+from rsi_master.expos.policy import Decision, decide
 from rsi_master.expos.screen import Screen
 from rsi_master.expos.tokens import Tokens
 
-ARGUMENT_BYTES = 20_000
+WITHHELD: dict[str, object] = {"withheld": "the text repeats a sealed item"}
 
 
 class Gateway(Protocol):
@@ -74,8 +74,7 @@ class LocalGateway:
             return self._parts.catalogue.parse(name, arguments)
         except Misuse as problem:
             if caller.role != Role.OPERATOR:
-                raw = {"given": repr(dict(arguments))[:2000]}
-                self._record_denial(caller, name, raw, "deny", "schema", problem.message)
+                self._record_misfit(caller, name, arguments, problem)
             raise
 
     def _read(self, caller: Caller, entry: Entry, action: Action) -> Value:
@@ -83,7 +82,7 @@ class LocalGateway:
             self._judge(caller, entry, action)
             if caller.role != Role.OPERATOR:
                 self._append(caller, ActionRead(action=action.name, arguments=_plain(action)))
-            outcome = entry.handle(action, self._desk(caller, ""))
+            outcome = self._handled(caller, entry, action, "")
             return entry.views[caller.role](outcome.record, self._parts.contract)
 
     def _write(self, caller: Caller, entry: Entry, action: Action) -> Outcome:
@@ -92,8 +91,7 @@ class LocalGateway:
         try:
             self._screen.check(action)
         except PolicyDenied as problem:
-            raw = {"withheld": "the text repeats a sealed item"}
-            self._record_denial(caller, action.name, raw, "deny", "screen", problem.message)
+            self._record_denial(caller, action.name, WITHHELD, "deny", "screen", problem.message)
             raise
         with self._lock:
             self._judge(caller, entry, action)
@@ -114,37 +112,48 @@ class LocalGateway:
     def _effect(
         self, caller: Caller, entry: Entry, action: Action, intent: str
     ) -> tuple[Outcome, ActionSettled]:
-        """Run the handler; this is the boundary where any exception becomes a recorded outcome."""
+        """Judge again and run the handler: what was allowed may be taken since the intent."""
         try:
-            outcome = entry.handle(action, self._desk(caller, intent))
+            decision = self._decision(caller, entry, action)
+            if decision.answer != "allow":
+                raise _denied(action, decision)
+            outcome = self._handled(caller, entry, action, intent)
         except RsiError as problem:
+            why = (
+                f"{problem.message}: {problem.__cause__}" if problem.__cause__ else problem.message
+            )
             failed = ActionSettled(
-                intent=intent, outcome="failed", code=problem.code, message=problem.message
+                intent=intent, outcome="failed", code=problem.code, message=why[:500]
             )
             return Outcome(record=problem), failed
-        except Exception as cause:
-            message = f"{action.name} failed inside the Experiment OS: {type(cause).__name__}"
-            broken = RsiError("INTERNAL", message)
-            broken.__cause__ = cause
-            failed = ActionSettled(
-                intent=intent, outcome="failed", code="INTERNAL", message=f"{message}: {cause}"[:500]
-            )
-            return Outcome(record=broken), failed
         settled = ActionSettled(
             intent=intent, outcome="done", heir=outcome.heir, spent=outcome.spent
         )
         return outcome, settled
 
-    def _judge(self, caller: Caller, entry: Entry, action: Action) -> None:
+    def _handled(self, caller: Caller, entry: Entry, action: Action, intent: str) -> Outcome:
+        """The boundary where any exception of a handler becomes an error of one line."""
+        try:
+            return entry.handle(action, self._desk(caller, intent))
+        except RsiError:
+            raise
+        except Exception as cause:
+            message = f"{action.name} failed inside the Experiment OS: {type(cause).__name__}"
+            raise RsiError("INTERNAL", message) from cause
+
+    def _decision(self, caller: Caller, entry: Entry, action: Action) -> Decision:
         parts = self._parts
         question = Question(caller, action, parts.state, parts.contract, parts.recipes)
-        decision = decide(entry, question, parts.catalogue.rules)
+        return decide(entry, question, parts.catalogue.rules)
+
+    def _judge(self, caller: Caller, entry: Entry, action: Action) -> None:
+        decision = self._decision(caller, entry, action)
         if decision.answer != "allow":
             kind = decision.answer
             self._record_denial(
                 caller, action.name, _plain(action), kind, decision.rule, decision.reason
             )
-            raise PolicyDenied(decision.rule.upper(), f"{action.name}: {decision.reason}")
+            raise _denied(action, decision)
 
     def _afford(self, caller: Caller, entry: Entry, action: Action) -> Amounts:
         parts = self._parts
@@ -165,11 +174,21 @@ class LocalGateway:
             raise OverBudget("OVER_BUDGET", f"{action.name}: {reason}")
         return need
 
+    def _record_misfit(
+        self, caller: Caller, name: str, arguments: Mapping[str, object], problem: Misuse
+    ) -> None:
+        """Arguments without a schema are recorded as they came, unless they hold a sealed item."""
+        raw: dict[str, object] = {"given": repr(dict(arguments))[:2000]}
+        if self._screen.holds((name, *arguments, *arguments.values())):
+            self._record_denial(caller, "withheld", WITHHELD, "deny", "schema", "sealed text")
+            return
+        self._record_denial(caller, name, raw, "deny", "schema", problem.message)
+
     def _record_denial(
         self,
         caller: Caller,
         name: str,
-        arguments: dict[str, object],
+        arguments: Mapping[str, object],
         decision: str,
         rule: str,
         reason: str,
@@ -177,7 +196,7 @@ class LocalGateway:
         fact = ActionDenied.model_validate(
             {
                 "action": name[:100],
-                "arguments": arguments,
+                "arguments": dict(arguments),
                 "decision": decision,
                 "rule": rule,
                 "reason": reason[:500],
@@ -222,6 +241,10 @@ class Session:
 
 
 Opener = Callable[[Caller], Session]
+
+
+def _denied(action: Action, decision: Decision) -> PolicyDenied:
+    return PolicyDenied(decision.rule.upper(), f"{action.name}: {decision.reason}")
 
 
 def _plain(action: Action) -> dict[str, object]:

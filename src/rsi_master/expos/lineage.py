@@ -18,11 +18,16 @@ def ancestors(state: State, experiment: str) -> tuple[str, ...]:
 
 
 def taint(state: State, experiment: str) -> str | None:
-    """The flagged experiment in the lineage (itself included), if any."""
+    """The flagged experiment that it goes back to, if any: itself, one in its lineage, or one whose
+    recipe and data it repeats as a verification."""
     for name in (experiment, *ancestors(state, experiment)):
         known = state.experiments.get(name)
         if known is not None and known.integrity == "flagged":
             return name
+        if known is not None and known.queued is not None and known.queued.replicates:
+            original = taint(state, known.queued.replicates)
+            if original is not None:
+                return original
     return None
 
 

@@ -7,11 +7,11 @@ from pydantic import BaseModel
 
 from rsi_master.core.action import Action
 from rsi_master.core.artifact import Row
-from rsi_master.core.artifact import Row
 from rsi_master.core.errors import PolicyDenied
 from rsi_master.core.ports import Sealed
 
-SHORTEST = 12
+SHORTEST = 6
+SEALED = ("SEALED_PROMPT", "SEALED_ANSWER")
 
 
 class Screen:
@@ -22,14 +22,19 @@ class Screen:
 
     def check(self, action: Action) -> None:
         """Raise PolicyDenied when some text field holds a sealed item."""
-        texts = [text for text in _texts(action) if len(text) >= SHORTEST and " " in text]
-        if not texts:
-            return
-        report = self._sealed.scan([Row(prompt=text, completion="-") for text in texts])
-        if report.dropped.get("SEALED_PROMPT", 0):
+        if self.holds(action):
             raise PolicyDenied(
                 "SEALED_TEXT", f"{action.name}: the text repeats a sealed item; say it otherwise"
             )
+
+    def holds(self, value: object) -> bool:
+        """Whether a text within the value, or all of them read in a row, holds a sealed item."""
+        texts = [text for text in _texts(value) if len(text) >= SHORTEST]
+        if not texts:
+            return False
+        rows = [Row(prompt=text, completion="-") for text in (*texts, "\n".join(texts))]
+        dropped = self._sealed.scan(rows).dropped
+        return any(dropped.get(reason, 0) for reason in SEALED)
 
 
 def _texts(value: object) -> Iterator[str]:

@@ -10,6 +10,8 @@ import os
 import secrets
 from pathlib import Path
 
+from pydantic import ValidationError
+
 from rsi_master.core.action import Caller
 from rsi_master.core.errors import PolicyDenied
 
@@ -52,7 +54,10 @@ class Tokens:
             return self._own[key]
         table = self._read()
         if key in table:
-            return Caller.model_validate(table[key])
+            try:
+                return Caller.model_validate(table[key])
+            except ValidationError as cause:
+                raise self._unreadable() from cause
         raise PolicyDenied(
             "UNKNOWN_TOKEN", "this token opens nothing here; ask the operator for `rsi token`"
         )
@@ -60,10 +65,17 @@ class Tokens:
     def _read(self) -> dict[str, object]:
         if not self._path.exists():
             return {}
-        table = json.loads(self._path.read_text(encoding="utf-8"))
+        try:
+            table = json.loads(self._path.read_text(encoding="utf-8"))
+        except ValueError as cause:
+            raise self._unreadable() from cause
         if not isinstance(table, dict):
-            raise PolicyDenied("TOKENS_UNREADABLE", f"{self._path.name} is not a table of tokens")
+            raise self._unreadable()
         return table
+
+    def _unreadable(self) -> PolicyDenied:
+        what = f"{self._path.name} is no table of tokens; remove it and issue tokens again"
+        return PolicyDenied("TOKENS_UNREADABLE", what)
 
 
 def _hash(token: str) -> str:

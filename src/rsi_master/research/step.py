@@ -121,8 +121,10 @@ def _turn_ended(loop: Loop, order: str, outcome: str, node: str) -> Loop:
 def _orders(loop: Loop, event: Event) -> list[Order]:
     at = event.position
     match event.fact:
-        case ExperimentEnded(experiment=experiment) if experiment == BASE:
-            return _ask_main(loop, at, "start")
+        case ExperimentEnded(experiment=experiment, lifecycle=lifecycle) if experiment == BASE:
+            if lifecycle == "finished":
+                return _ask_main(loop, at, "start")
+            return [_finish(at, "the base could not be scored")]
         case ExperimentEnded():
             return _after_experiment(loop, at)
         case WorkerCreated(node=node):
@@ -153,14 +155,14 @@ def _after_turn(loop: Loop, at: int, node: str, outcome: str, detail: str) -> li
     if any(order.node == node for order in loop.due):
         return []
     role = _role(node)
+    if role != "main" and (node not in loop.active or node in loop.running.values()):
+        return []
     if outcome == "failed" and loop.failures.get(node, 0) < loop.failures_allowed:
         return [_ask(at, role, node, "closing" if role == "main" else "created")]
     if role == "main":
         idle = not loop.active and not loop.claiming and not loop.running
         reason = detail or "Main took no further step"
-        return [Order(f"finish@{at}", "finish", "main", "main", "closing", reason)] if idle else []
-    if node not in loop.active or node in loop.running.values():
-        return []
+        return [_finish(at, reason)] if idle else []
     kind: OrderKind = "finalise" if role == "worker" else "excuse"
     reason = detail or "the turn ended without an action that goes on"
     return [Order(f"{kind}-{node}@{at}", kind, role, node, "closing", reason)]
@@ -174,6 +176,10 @@ def _ask_main(loop: Loop, at: int, trigger: Trigger) -> list[Order]:
 
 def _ask(at: int, role: TurnRole, node: str, trigger: Trigger) -> Order:
     return Order(f"{node}@{at}", "ask", role, node, trigger)
+
+
+def _finish(at: int, reason: str) -> Order:
+    return Order(f"finish@{at}", "finish", "main", "main", "closing", reason)
 
 
 def _role(node: str) -> TurnRole:

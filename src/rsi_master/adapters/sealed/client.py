@@ -1,13 +1,13 @@
-"""The port `Sealed` on a process of its own; one request at a time, from any thread."""
+"""The port `Sealed` on a process of its own, for any thread: rows do not wait for evaluations."""
 
 import sys
-import threading
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Self, TypeVar
+from typing import Generic, Self, TypeVar
 
+from rsi_master.adapters.sealed.line import Line
 from rsi_master.adapters.sealed.link import Link
 from rsi_master.core.artifact import Row
 from rsi_master.core.errors import SealUnavailable
@@ -37,6 +37,16 @@ class Patience:
     items: float = 3600.0
 
 
+@dataclass(frozen=True, slots=True)
+class Question(Generic[Content]):
+    """A request, the kind of its answer, seconds to wait for it, files to hand over."""
+
+    request: Request
+    content: type[Content]
+    seconds: float
+    files: tuple[Path, ...] = ()
+
+
 class SealedProcess:
     """Starts `python -I -m rsi_master.programs.sealed serve`; the first call waits until it is up.
 
@@ -55,58 +65,47 @@ class SealedProcess:
         self._base = base
         self._patience = patience or Patience()
         self._python = python
-        self._lock = threading.Lock()
         # The kernel kills the child when the *thread* that started it ends: keep one for that.
         self._starter = ThreadPoolExecutor(1, thread_name_prefix="sealed-starter")
-        self._greeted = False
-        self._link: Link | None = self._start()
+        self._link = self._start()
 
     @property
     def pid(self) -> int | None:
         """The process id, None when the process is gone."""
-        link = self._link
-        return link.pid if link and link.alive else None
+        return self._link.pid if self._link.alive else None
 
     def open(self) -> SealedSet:
         """Describe the sealed set; at first without waiting until models can be loaded."""
-        with self._lock:
-            if self._link is not None and not self._greeted:
-                return self._greeting(self._link)
-        return self._ask(OpenRequest(), SealedSet, self._patience.rows)
+        if not self._link.greeted:
+            return self._greeted(self._link)
+        return self._ask_rows(OpenRequest(), SealedSet)
 
     def scan(self, rows: Sequence[Row]) -> ScanReport:
         """Which rows may become data; text that is no Unicode is dropped as NOT_TEXT."""
         request = ScanRequest(rows=tuple(_readable(row) for row in rows))
-        return self._ask(request, ScanReport, self._patience.rows)
+        return self._ask_rows(request, ScanReport)
 
     def pool(self, source: str) -> tuple[Row, ...]:
         """The rows of a source."""
-        return self._ask(PoolRequest(source=source), PoolRows, self._patience.rows).rows
+        return self._ask_rows(PoolRequest(source=source), PoolRows).rows
 
     def evaluate(self, name: str, checkpoint: Path, splits: Sequence[Split]) -> EvaluationResult:
         """Score the checkpoint in that folder on dev or confirm."""
         request = EvaluateRequest(name=name, splits=tuple(splits))
-        files = (checkpoint / CHECKPOINT_FILE,)
-        return self._ask(request, EvaluationResult, self._patience.items, files)
+        return self._ask_items(request, EvaluationResult, checkpoint)
 
     def claim(self, name: str, champion: Path, base: Path) -> ClaimResult:
         """Open the holdout for the checkpoints in these folders."""
-        files = (champion / CHECKPOINT_FILE, base / CHECKPOINT_FILE)
-        return self._ask(ClaimRequest(name=name), ClaimResult, self._patience.items, files)
+        return self._ask_items(ClaimRequest(name=name), ClaimResult, champion, base)
 
     def restart(self) -> None:
         """End the process if it lives and start it again on the same set."""
-        with self._lock:
-            self._drop()
-            self._link = self._start()
+        self._link.close()
+        self._link = self._start()
 
     def close(self) -> None:
-        """Kill the process, also while another thread waits for its answer; final."""
-        link = self._link
-        if link:
-            link.kill()
-        with self._lock:
-            self._drop()
+        """Kill the process, also while other threads wait for its answers; final."""
+        self._link.close()
         self._starter.shutdown()
 
     def __enter__(self) -> Self:
@@ -116,45 +115,37 @@ class SealedProcess:
         self.close()
 
     def _start(self) -> Link:
-        self._greeted = False
         return self._starter.submit(Link, self._folder, self._base, self._python).result()
 
-    def _ask(
-        self,
-        request: Request,
-        content: type[Content],
-        seconds: float,
-        files: tuple[Path, ...] = (),
-    ) -> Content:
-        with self._lock:
-            link = self._link
-            if link is None:
-                raise SealUnavailable(
-                    "SEALED_DIED", f"no sealed process to {request.kind} with; restart it"
-                )
-            if not self._greeted:
-                self._greeting(link)
+    def _ask_rows(self, request: Request, content: type[Content]) -> Content:
+        link = self._link
+        return self._ask(link, link.rows, Question(request, content, self._patience.rows))
+
+    def _ask_items(self, request: Request, content: type[Content], *checkpoints: Path) -> Content:
+        link = self._link
+        files = tuple(folder / CHECKPOINT_FILE for folder in checkpoints)
+        question = Question(request, content, self._patience.items, files)
+        return self._ask(link, link.items, question)
+
+    def _ask(self, link: Link, line: Line, question: Question[Content]) -> Content:
+        self._greeted(link)
+        with line.lock:
+            if not link.alive:
+                kind = question.request.kind
+                raise SealUnavailable("SEALED_DIED", f"no sealed process to {kind}; restart it")
             try:
-                link.send(request, files, seconds)
-                return link.receive(content, seconds)
+                line.send(question.request, question.files, question.seconds)
+                return line.receive(question.content, question.seconds)
             finally:
-                if link.busy:
-                    self._drop()
+                if line.busy:
+                    link.kill()
 
-    def _greeting(self, link: Link) -> SealedSet:
-        """The first frame, which nobody asked for."""
+    def _greeted(self, link: Link) -> SealedSet:
         try:
-            described = link.receive(SealedSet, self._patience.start)
+            return link.greeting(self._patience.start)
         except SealUnavailable:
-            self._drop()
+            link.kill()
             raise
-        self._greeted = True
-        return described
-
-    def _drop(self) -> None:
-        if self._link is not None:
-            self._link.close()
-            self._link = None
 
 
 def _readable(row: Row) -> Row:

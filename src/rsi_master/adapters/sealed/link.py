@@ -1,22 +1,16 @@
-"""One started sealed process and the owner's end of its socket."""
+"""One started sealed process and the two lines to it: items may take hours, rows must not wait."""
 
-import os
 import socket
 import subprocess
 import sys
 import tempfile
-import time
 from contextlib import ExitStack
 from pathlib import Path
-from typing import TypeVar
 
-from pydantic import ValidationError
+from rsi_master.adapters.sealed.line import Line
+from rsi_master.core.errors import SealUnavailable
+from rsi_master.core.sealed import SealedSet
 
-from rsi_master.core.errors import Misuse, SealUnavailable
-from rsi_master.core.model import Value
-from rsi_master.core.sealed_wire import FrameReader, Reply, frame
-
-CHUNK = 1 << 20
 PROGRAM = "rsi_master.programs.sealed"
 # Read when numeric libraries are loaded; all that the process inherits.
 ENVIRONMENT = {
@@ -28,34 +22,35 @@ ENVIRONMENT = {
 }
 _PATIENCE = 5.0
 
-Content = TypeVar("Content", bound=Value)
-
 
 class Link:
-    """Starts the process on construction; `close` kills it. Not thread-safe.
+    """Starts the process on construction; `close` kills it.
 
-    `busy` holds from the start of a request to the end of its reply: a link that is left busy,
-    also by an interrupt, is out of step and must be closed.
+    `items` is the line for evaluations and claims, `rows` the one for everything quick. The first
+    frame on `items` is a greeting that nobody asked for.
     """
 
     def __init__(self, folder: Path, base: Path, python: str = sys.executable) -> None:
-        self.busy = True
-        self._reader = FrameReader()
+        self._greeting: SealedSet | None = None
         with ExitStack() as stack:
-            self._socket, theirs = (stack.enter_context(end) for end in socket.socketpair())
+            items, their_items = (stack.enter_context(end) for end in socket.socketpair())
+            rows, their_rows = (stack.enter_context(end) for end in socket.socketpair())
             self._errors = stack.enter_context(tempfile.TemporaryFile())
             command = [python, "-I", "-m", PROGRAM, "serve", "--set", str(folder.absolute())]
             self._process: subprocess.Popen[bytes] = subprocess.Popen(
                 [*command, "--base", str(base.absolute())],
-                stdin=theirs.fileno(),
-                stdout=subprocess.DEVNULL,
+                stdin=their_items.fileno(),
+                stdout=their_rows.fileno(),
                 stderr=self._errors,
                 env=ENVIRONMENT,
                 cwd="/",
                 start_new_session=True,
             )
-            theirs.close()
+            their_items.close()
+            their_rows.close()
             self._resources = stack.pop_all()
+        self.items = Line(items, self._gone)
+        self.rows = Line(rows, self._gone)
 
     @property
     def alive(self) -> bool:
@@ -67,68 +62,29 @@ class Link:
         """The process id."""
         return int(self._process.pid)
 
-    def send(self, request: Value, files: tuple[Path, ...], seconds: float) -> None:
-        """Write one request, and beside it a descriptor of each file, opened read-only."""
-        message = frame(request.model_dump_json().encode())
-        with ExitStack() as opened:
-            descriptors = [_opened(file, opened) for file in files]
-            self._socket.settimeout(seconds)
-            self.busy = True
-            try:
-                sent = socket.send_fds(self._socket, [message], descriptors)
-                self._socket.sendall(message[sent:])
-            except OSError as cause:
-                raise self._gone(f"while it was asked: {cause}") from cause
+    @property
+    def greeted(self) -> bool:
+        """Whether the greeting was read."""
+        return self._greeting is not None
 
-    def receive(self, content: type[Content], seconds: float) -> Content:
-        """The next reply's value; raises its failure, or SealUnavailable after `seconds`."""
-        deadline = time.monotonic() + seconds
-        body = None
-        while body is None:
-            self._socket.settimeout(max(0.001, deadline - time.monotonic()))
-            try:
-                data = self._socket.recv(CHUNK)
-            except TimeoutError as cause:
-                raise SealUnavailable(
-                    "SEALED_TIMEOUT", f"sealed process {self.pid} gave no answer in {seconds:g} s"
-                ) from cause
-            except OSError as cause:
-                raise self._gone(str(cause)) from cause
-            if not data:
-                raise self._gone("while it was waited for")
-            body = self._fed(data)
-        self.busy = False
-        return self._value(content, body)
+    def greeting(self, seconds: float) -> SealedSet:
+        """What the process says of its set when it starts; raises its reason not to serve."""
+        if self._greeting is None:
+            with self.items.lock:
+                if self._greeting is None:
+                    self._greeting = self.items.receive(SealedSet, seconds)
+        return self._greeting
 
     def kill(self) -> None:
-        """End the process; safe from another thread than the one that waits for an answer."""
-        self._process.kill()
-
-    def close(self) -> None:
-        """Kill the process and free the socket."""
+        """End the process; safe while other threads wait for its answers."""
         self._process.kill()
         self._process.wait()
-        self._resources.close()
 
-    def _fed(self, data: bytes) -> bytes | None:
-        try:
-            return self._reader.feed(data)
-        except Misuse as cause:
-            raise SealUnavailable("SEALED_ANSWER", f"sealed process: {cause.message}") from cause
-
-    def _value(self, content: type[Content], body: bytes) -> Content:
-        try:
-            reply = Reply[content].model_validate_json(body)  # type: ignore[valid-type]
-        except ValidationError as cause:
-            raise SealUnavailable(
-                "SEALED_ANSWER", "the sealed process answered nonsense"
-            ) from cause
-        if reply.failure is not None:
-            raise reply.failure.to_error()
-        if reply.value is None:
-            raise SealUnavailable("SEALED_ANSWER", "the sealed process answered nothing")
-        value: Content = reply.value
-        return value
+    def close(self) -> None:
+        """End the process, let waiting threads see it, free the sockets."""
+        self.kill()
+        with self.items.lock, self.rows.lock:
+            self._resources.close()
 
     def _gone(self, circumstance: str) -> SealUnavailable:
         try:
@@ -143,12 +99,3 @@ class Link:
             f"sealed process {self.pid} ended {circumstance}: {status}{detail}; "
             "it can be restarted, or the run resumed",
         )
-
-
-def _opened(path: Path, stack: ExitStack) -> int:
-    try:
-        descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
-    except OSError as cause:
-        raise Misuse("NO_CHECKPOINT", f"checkpoint {path}: {cause.strerror}") from cause
-    stack.callback(os.close, descriptor)
-    return descriptor

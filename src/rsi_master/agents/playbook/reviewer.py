@@ -125,7 +125,7 @@ def _compared(table: ComparisonView, level: float) -> Statement:
             f"{100 * table.difference:+.1f} points "
             f"[{100 * table.low:+.1f}, {100 * table.high:+.1f}], p {table.p:.2g}, n {table.n}"
         ),
-        verdict=verdict,  # type: ignore[arg-type]
+        verdict=verdict,
         records=(table.right, table.left),
         better=table.right,
         than=table.left,
@@ -160,7 +160,9 @@ def _regressions(tables: tuple[ComparisonView, ...]) -> tuple[str, ...]:
 
 def _advice(leader: ReviewerExperimentView, beaten: bool, above_base: bool) -> str:
     if beaten:
-        return f"train {_name(leader.id)} again on a fresh seed; it leads every sibling and the base"
+        return (
+            f"train {_name(leader.id)} again on a fresh seed; it leads every sibling and the base"
+        )
     if above_base:
         return "the leaders are not told apart; train the two best again on a fresh seed"
     return "no direction is shown to beat the base; verify the two best before any claim"

@@ -265,7 +265,9 @@ def _stop(action: Stop, desk: Desk) -> Outcome:
     return _recorded("stop", StopAsked(reason=action.reason))
 
 
-def _recorded(word: str, fact: GuidanceGiven | RunPaused | RunUnpaused | FinishAsked | StopAsked) -> Outcome:
+def _recorded(
+    word: str, fact: GuidanceGiven | RunPaused | RunUnpaused | FinishAsked | StopAsked
+) -> Outcome:
     return Outcome(RecordedView(recorded=word), (fact,))
 
 

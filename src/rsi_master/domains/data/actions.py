@@ -128,9 +128,7 @@ def _list(_action: List, desk: Desk) -> Outcome:
 def _inspect(action: Inspect, desk: Desk) -> Outcome:
     fact = known(desk, action.dataset)
     rows = parse(desk.objects.get_bytes(action.dataset), action.start, action.count)
-    return Outcome(
-        RowsView(dataset=action.dataset, total=fact.rows, start=action.start, rows=rows)
-    )
+    return Outcome(RowsView(dataset=action.dataset, total=fact.rows, start=action.start, rows=rows))
 
 
 def _add(action: Add, desk: Desk) -> Outcome:

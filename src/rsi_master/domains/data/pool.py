@@ -25,7 +25,9 @@ def parse(data: bytes, start: int = 0, count: int | None = None) -> tuple[Row, .
         try:
             rows.append(Row.model_validate_json(lines[number]))
         except ValidationError as cause:
-            raise Misuse("ROW_UNREADABLE", f"row {number + 1} is not a prompt and a completion") from cause
+            raise Misuse(
+                "ROW_UNREADABLE", f"row {number + 1} is not a prompt and a completion"
+            ) from cause
     return tuple(rows)
 
 

@@ -93,9 +93,6 @@ def claim_is_due(question: Question) -> str | None:
     state = question.state
     if state.claim is not None:
         return f"the holdout was opened for {state.claim.experiment}; a run claims once"
-    pending = [i for i in state.intents.values() if i.action == question.action.name]
-    if pending:
-        return "another claim is under way"
     ranking = [c for c in rank(state) if c.claimable is not None]
     if not ranking:
         return "no recipe was verified under the fixed seed; create a verification first"

@@ -125,8 +125,9 @@ def _current(_action: Current, desk: Desk) -> Outcome:
 
 
 def _submit(action: Submit, desk: Desk) -> Outcome:
-    rules.check_against_evidence(desk, action.findings)
-    rules.check_citations(desk, (*action.findings, *action.violations))
+    statements = (*action.findings, *action.violations)
+    rules.check_against_evidence(desk, statements)
+    rules.check_citations(desk, statements)
     rules.check_recommendation(desk, action.recommend)
     fact = ReviewSubmitted(
         node=desk.caller.node,

@@ -48,8 +48,12 @@ def check_citations(desk: Desk, statements: Sequence[Statement]) -> None:
 def check_against_evidence(desk: Desk, findings: Sequence[Statement]) -> None:
     """A verdict on "better than" must be what the comparison on confirm says."""
     for finding in findings:
-        if finding.better is None or finding.than is None:
+        if finding.better is None and finding.than is None:
             continue
+        if finding.better is None or finding.than is None:
+            raise Misuse(
+                "HALF_COMPARISON", f"finding {finding.claim[:60]!r} needs both `better` and `than`"
+            )
         left, right = in_scope(desk, finding.than), in_scope(desk, finding.better)
         table = evidence.compare(desk.objects, left, right, "confirm")
         verdict = table.verdict()

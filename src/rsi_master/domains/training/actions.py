@@ -32,6 +32,7 @@ from rsi_master.expos.catalogue import Desk, Domain, Entry, Outcome, Rule
 ExperimentId = Annotated[str, Field(pattern=r"^(base|[0-9a-f-]{8,36})$")]
 Spec = TypeVar("Spec", bound=RecipeSpec)
 EVALUATIONS = 2
+EVALUATION_SECONDS = 60.0
 
 
 class Submit(Action, Generic[Spec]):
@@ -176,7 +177,9 @@ def reserve(
     """The upper estimate of training and evaluation."""
     dataset = state.datasets.get(action.data)
     seconds = action.recipe.device_seconds(dataset.rows) if dataset else 0.0
-    return Amounts(device_seconds=seconds, evaluations=EVALUATIONS, experiments=1)
+    return Amounts(
+        device_seconds=seconds + EVALUATION_SECONDS, evaluations=EVALUATIONS, experiments=1
+    )
 
 
 def _inspect(action: Inspect, desk: Desk) -> Outcome:
@@ -310,6 +313,7 @@ def domain(recipes: Sequence[Recipe]) -> Domain:
         ),
         (
             Rule("active", submit, rules.worker_is_active),
+            Rule("clock", submit, rules.wall_clock_is_left),
             Rule("recipe", submit, rules.recipe_is_allowed),
             Rule("data", submit, rules.data_exists),
             Rule("lineage", submit, rules.init_may_be_continued),

@@ -1,6 +1,8 @@
 """The learning curve of an experiment, thinned for reading."""
 
-import json
+import math
+
+from pydantic import BaseModel, ValidationError
 
 from rsi_master.core.experiment import Experiment
 from rsi_master.core.model import Value
@@ -17,6 +19,11 @@ class Point(Value):
     loss: float | None
 
 
+class _Metric(BaseModel):
+    step: int
+    loss: float | None = None
+
+
 def curve(objects: ObjectStore, experiment: Experiment) -> tuple[tuple[Point, ...], str]:
     """At most 40 points of the recorded metrics, and the end of the last attempt's log."""
     logs = [a.ended.log for a in experiment.attempts if a.ended and a.ended.log]
@@ -24,10 +31,17 @@ def curve(objects: ObjectStore, experiment: Experiment) -> tuple[tuple[Point, ..
     stored = experiment.checkpoint
     if stored is None:
         return (), log[-LOG_CHARS:]
-    points = []
-    for line in objects.get_bytes(stored.metrics.digest).splitlines():
-        raw = json.loads(line)
-        loss = raw.get("loss")
-        points.append(Point(step=raw["step"], loss=loss if isinstance(loss, float | int) else None))
+    lines = objects.get_bytes(stored.metrics.digest).splitlines()
+    points = [point for line in lines if (point := _point(line)) is not None]
     every = max(1, -(-len(points) // POINTS))
     return tuple(points[::every]), log[-LOG_CHARS:]
+
+
+def _point(line: bytes) -> Point | None:
+    """None for a line that is no metric: a job's words about itself must not stop a reader."""
+    try:
+        metric = _Metric.model_validate_json(line)
+    except ValidationError:
+        return None
+    loss = metric.loss
+    return Point(step=metric.step, loss=loss if loss is not None and math.isfinite(loss) else None)

@@ -10,8 +10,6 @@ from rsi_master.core.recipe import Recipe, RecipeSpec
 from rsi_master.domains.training import proof
 from rsi_master.domains.training.config import TrainConfig
 
-SLACK = 2.0
-START_SECONDS = 60.0
 MEMORY_MIB = 4096
 
 
@@ -22,8 +20,8 @@ class RecipeTrainer:
         self._recipes = recipes
         self._threads = threads
 
-    def job(self, experiment: ExperimentQueued, name: str, init: str) -> Job:
-        """See `Trainer`. The wall limit is generous: a slow machine is no fault of the recipe."""
+    def job(self, experiment: ExperimentQueued, name: str, init: str, seconds: float) -> Job:
+        """See `Trainer`."""
         config = TrainConfig[RecipeSpec](
             spec=self._spec(experiment), seed=experiment.seed, threads=self._threads
         )
@@ -40,9 +38,7 @@ class RecipeTrainer:
                 Input(name="init", digest=init),
                 Input(name="data.jsonl", digest=experiment.data[0]),
             ),
-            resources=Resources(
-                seconds=START_SECONDS + SLACK * experiment.seconds, memory_mib=MEMORY_MIB
-            ),
+            resources=Resources(seconds=seconds, memory_mib=MEMORY_MIB),
         )
 
     def judge(self, experiment: ExperimentQueued, init: Path, out: Path) -> Proof | Rejection:

@@ -16,6 +16,14 @@ def worker_is_active(question: Question) -> str | None:
     return f"{question.caller.node} is finalised or unknown; Main may create another Worker"
 
 
+def wall_clock_is_left(question: Question) -> str | None:
+    """Past the wall clock nothing new is begun."""
+    state, limit = question.state, question.contract.budget.wall_seconds
+    if state.wall(state.at) <= limit:
+        return None
+    return f"the wall clock of {limit:g} s is over; finalise"
+
+
 def recipe_is_allowed(question: Question) -> str | None:
     """Only recipes that the contract lists."""
     name = question.action.recipe.name
@@ -31,8 +39,12 @@ def data_exists(question: Question) -> str | None:
 
 
 def init_may_be_continued(question: Question) -> str | None:
-    """θ_in is the base, or an accepted checkpoint of the Worker or a designated predecessor."""
-    return refusal_to_continue(question.state, question.caller.node, question.action.init)
+    """θ_in is the base, or an accepted checkpoint of the Worker or a designated predecessor. A
+    verification may start where the Worker of its original might."""
+    created = _assignment(question)
+    original = question.state.experiments.get(created.replicates or "") if created else None
+    node = original.worker() if original is not None else question.caller.node
+    return refusal_to_continue(question.state, node, question.action.init)
 
 
 def worker_has_experiments_left(question: Question) -> str | None:
@@ -45,12 +57,7 @@ def worker_has_experiments_left(question: Question) -> str | None:
         for e in question.state.owned(question.caller.node)
         if e.ended is None or e.ended.spent.experiments > 0
     )
-    pending = sum(
-        1
-        for intent in question.state.intents.values()
-        if intent.action == question.action.name
-    )
-    if used + pending < created.experiments:
+    if used < created.experiments:
         return None
     return f"all {created.experiments} experiments of {question.caller.node} are used; finalise"
 

@@ -88,6 +88,10 @@ class Channel:
         except ConnectionError as cause:
             raise OwnerGoneError from cause
 
+    def close(self) -> None:
+        """End the stream: the other end sees it."""
+        self._socket.close()
+
     def check(self) -> None:
         """Raise OwnerGoneError when the other end has closed."""
         poller = select.poll()

@@ -1,6 +1,7 @@
 """Answers the requests of the owner from a loaded vault; knows no socket."""
 
 import json
+import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -40,7 +41,10 @@ class Checkpoint:
 
 
 class Examiner:
-    """The sealed side of the port. `between` is called before each batch of generation."""
+    """The sealed side of the port; threads generate in turns, everything else goes on meanwhile.
+
+    `between` is called before each batch of generation.
+    """
 
     def __init__(
         self, vault: Vault, registry: Registry, between: Callable[[], None] = lambda: None
@@ -49,6 +53,7 @@ class Examiner:
         self._registry = registry
         self._between = between
         self._model: Model | None = None
+        self._generating = threading.Lock()
         items = [item for found in vault.items.values() for item in found]
         self._scanner = Scanner(items, control_tokens(vault.base))
 
@@ -128,10 +133,11 @@ class Examiner:
     ) -> tuple[SplitScore, tuple[ItemVerdict, ...]]:
         if checkpoint.weights is None:
             return unscored(split, self.open().tasks, str(checkpoint.unfit)), ()
-        model = self._loaded()
-        model.load(checkpoint.weights)
         items = self._vault.items[split]
-        verdicts = answer(self._vault.benchmark, model, items, self._between)
+        with self._generating:
+            model = self._loaded()
+            model.load(checkpoint.weights)
+            verdicts = answer(self._vault.benchmark, model, items, self._between)
         return summarise(split, verdicts), verdicts
 
     def _loaded(self) -> Model:

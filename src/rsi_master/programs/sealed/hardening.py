@@ -13,14 +13,17 @@ SEALED_UID = 59_417
 _LOG = "serve.log"
 
 
-def take_socket() -> socket.socket:
-    """The connection that was inherited as standard input; every other descriptor is closed."""
-    connection = socket.socket(fileno=os.dup(0))
+def take_sockets() -> tuple[socket.socket, socket.socket]:
+    """The connections inherited as standard input (items) and output (rows).
+
+    Every other descriptor but standard error is closed.
+    """
+    items, rows = (socket.socket(fileno=os.dup(standard)) for standard in (0, 1))
     null = os.open(os.devnull, os.O_RDWR)
     for standard in (0, 1):
         os.dup2(null, standard)
-    process.close_descriptors((0, 1, 2, connection.fileno()))
-    return connection
+    process.close_descriptors((0, 1, 2, items.fileno(), rows.fileno()))
+    return items, rows
 
 
 def log_to(folder: Path) -> None:

@@ -1,6 +1,7 @@
 """The loop of the sealed process: one request after another until the owner is gone."""
 
 import sys
+import threading
 import traceback
 from pathlib import Path
 
@@ -28,17 +29,31 @@ from rsi_master.programs.sealed.vault import load
 
 
 def serve(folder: Path, base: Path) -> int:
-    """Serve the set in `folder` over the inherited socket; the exit status.
+    """Serve the set in `folder` over the two inherited sockets; the exit status.
 
     The first frame that is sent describes the set, or says why it cannot be served. Requests are
-    read after the privileges are gone.
+    read after the privileges are gone. Rows have a socket and a thread of their own, so that they
+    never wait for a generation.
     """
-    channel = Channel(hardening.take_socket())
+    items, rows = (Channel(connection) for connection in hardening.take_sockets())
     hardening.harden()
     try:
-        examiner = _opened(channel, folder, base)
+        examiner = _opened(items, folder, base)
         examiner.prepare()
         hardening.leave_root()
+    except OwnerGoneError:
+        return 0
+    except RsiError as error:
+        items.send(_failed(error))
+        rows.send(_failed(error))
+        return error.exit_code
+    threading.Thread(target=_answer_all, args=(rows, examiner), daemon=True).start()
+    return _answer_all(items, examiner)
+
+
+def _answer_all(channel: Channel, examiner: Examiner) -> int:
+    """Answer one request after another until the owner is gone or the stream is out of step."""
+    try:
         while True:
             with channel.receive() as received:
                 channel.send(_answered(examiner, received))
@@ -46,6 +61,7 @@ def serve(folder: Path, base: Path) -> int:
         return 0
     except RsiError as error:
         channel.send(_failed(error))
+        channel.close()
         return error.exit_code
 
 

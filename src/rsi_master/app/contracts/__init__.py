@@ -1,0 +1,25 @@
+"""Contracts that come with the package: the demonstration, and a commented one to start from."""
+
+import json
+from importlib.resources import files
+from string import Template
+
+from rsi_master.adapters.store.objects import digest_of
+from rsi_master.app.plugins import base_folder
+
+BASE = "nano"
+
+
+def demo(seed: int) -> str:
+    """The demonstration's contract under that seed, with the digest of the installed base."""
+    return _fill("demo.toml", seed=str(seed))
+
+
+def fresh(name: str) -> str:
+    """A contract with every key explained and set to its default."""
+    return _fill("fresh.toml", name=json.dumps(name))
+
+
+def _fill(file: str, **values: str) -> str:
+    text = (files(__package__) / file).read_text(encoding="utf-8")
+    return Template(text).substitute(values, base=BASE, digest=digest_of(base_folder(BASE)))

@@ -1,0 +1,182 @@
+"""What a finished run came to: the claim, the recipe behind it, what was not tried, the record."""
+
+import shlex
+from pathlib import Path
+
+from rsi_master.adapters.store.notes import NoteFolder
+from rsi_master.app.folder import RunFolder
+from rsi_master.app.reader import Record
+from rsi_master.core.experiment import BASE
+from rsi_master.core.graph import WorkerCreated
+from rsi_master.core.job import Tier
+from rsi_master.core.model import Value
+from rsi_master.core.run import ClaimScored
+from rsi_master.core.score import PairedDifference, SplitScore
+from rsi_master.core.state import State
+from rsi_master.expos.lineage import ancestors
+from rsi_master.expos.notes import Note
+from rsi_master.interfaces import words
+from rsi_master.research.allocation import directions
+
+
+class Head(Value):
+    """The signed head of the record: it commits to the first `size` events."""
+
+    size: int
+    root: str
+    signatures: tuple[str, ...]
+
+
+class Untried(Value):
+    """A source of the contract that no experiment used, and why."""
+
+    source: str
+    reason: str
+
+
+class Ending(Value):
+    """The end of a run in figures; scores are those of the one opening of the holdout."""
+
+    run: str
+    outcome: str
+    reason: str
+    tier: Tier | None
+    champion: str | None
+    champion_score: SplitScore | None
+    base_score: SplitScore | None
+    difference: PairedDifference | None
+    recipe: tuple[str, ...]
+    experiments: int
+    untried: tuple[Untried, ...]
+    record: str
+    head: Head | None
+
+
+def ending(record: Record) -> Ending:
+    """The end of a finished run, from its record alone."""
+    state, folder = record.state, record.folder
+    finished = state.finished
+    result = state.claimed.result if isinstance(state.claimed, ClaimScored) else None
+    champion = finished.champion if finished else None
+    return Ending(
+        run=folder.id,
+        outcome=finished.outcome if finished else "unfinished",
+        reason=finished.reason if finished else "the run can go on",
+        tier=state.opened.tier if state.opened else None,
+        champion=champion,
+        champion_score=result.champion if result else None,
+        base_score=result.base if result else None,
+        difference=result.difference if result else None,
+        recipe=_recipe(state, champion),
+        experiments=sum(1 for name in state.experiments if name != BASE),
+        untried=_untried(record),
+        record=str(folder.path),
+        head=head(folder),
+    )
+
+
+def head(folder: RunFolder) -> Head | None:
+    """The newest note beside the ledger; its signature is not checked here."""
+    notes = NoteFolder(folder.notes).all()
+    if not notes:
+        return None
+    note = Note.parse(notes[-1][1])
+    lines = tuple(signature.line() for signature in note.signatures)
+    return Head(size=note.size, root=note.root.hex(), signatures=lines)
+
+
+def text(end: Ending) -> str:
+    """The end as it is printed."""
+    lines = [*_claim_lines(end), *_recipe_lines(end)]
+    if end.untried:
+        lines += ["", "Not tried:", *(f"  {one.source}: {one.reason}" for one in end.untried)]
+    folder = Path(end.record)
+    path = words.shown(folder)
+    lines += ["", f"record       {path}"]
+    if end.head:
+        lines.append(f"signed head  {end.head.size} events, root {end.head.root}")
+        lines += [f"             {line}" for line in end.head.signatures]
+    lines += [
+        "",
+        "Next:",
+        f"  rsi verify {path}   check the record against its signed heads",
+        f"  rsi graph {path}   who tried what, and the way to the champion",
+    ]
+    return "\n".join(lines)
+
+
+def unfinished(folder: RunFolder) -> str:
+    """How to go on with a run that was stopped half-way."""
+    return f"go on with: rsi resume {shlex.quote(words.shown(folder.path))}"
+
+
+def _claim_lines(end: Ending) -> list[str]:
+    head_line = ["NOT ISOLATED: this run makes no claim about integrity.", ""]
+    lines = head_line if end.tier == "none" else []
+    if end.champion is None:
+        return [*lines, f"No champion: {end.reason}."]
+    return [
+        *lines,
+        f"Champion {words.short(end.champion)} on the holdout, which was opened once:",
+        f"  base        {words.split(end.base_score)}",
+        f"  champion    {words.split(end.champion_score)}",
+        f"  difference  {words.points(end.difference)}",
+    ]
+
+
+def _recipe_lines(end: Ending) -> list[str]:
+    if not end.recipe:
+        return []
+    return ["", "How it was trained:", *(f"  {step}" for step in end.recipe)]
+
+
+def _recipe(state: State, champion: str | None) -> tuple[str, ...]:
+    """Each training from the base to the champion, in order."""
+    if champion is None:
+        return ()
+    chain = [champion, *(name for name in ancestors(state, champion) if name != BASE)]
+    return tuple(
+        f"{words.short(name)}: {words.training(state, state.experiments[name])}"
+        for name in reversed(chain)
+    )
+
+
+def _untried(record: Record) -> tuple[Untried, ...]:
+    state = record.state
+    used = _used(state)
+    return tuple(
+        Untried(source=source, reason=_why(record, source))
+        for source in record.contract.policy.sources
+        if source not in used
+    )
+
+
+def _used(state: State) -> set[str]:
+    """Origins of all data that experiments were trained on, derived data followed to its roots."""
+    open_ = [d for e in state.experiments.values() if e.queued for d in e.queued.data]
+    seen: set[str] = set()
+    while open_:
+        digest = open_.pop()
+        fact = state.datasets.get(digest)
+        if digest not in seen and fact is not None:
+            open_.extend(fact.source.parents)
+        seen.add(digest)
+    return {state.datasets[digest].source.origin for digest in seen if digest in state.datasets}
+
+
+def _why(record: Record, source: str) -> str:
+    state, finished = record.state, record.state.finished
+    if not any(fact.source.origin == source for fact in state.datasets.values()):
+        return "it gave no usable rows or was never taken into the pool"
+    if finished is not None and finished.outcome in ("stopped", "budget"):
+        return f"the run ended before: {finished.reason}"
+    opened = [node for node in state.graph.workers() if _explores(node.created)]
+    total = record.contract.budget.experiments
+    if len(opened) >= directions(total):
+        affords = words.count(directions(total), "direction")
+        return f"budget: {words.count(total, 'experiment')} afford {affords}"
+    return "Main opened no direction for it"
+
+
+def _explores(created: object) -> bool:
+    return isinstance(created, WorkerCreated) and created.purpose == "explore"

@@ -1,0 +1,155 @@
+"""Watching a run: a thread of its own takes the events in and shows them, so that a slow terminal
+or a closed pipe never holds the ledger up."""
+
+import queue
+import threading
+import time
+from collections import deque
+from collections.abc import Callable
+from types import TracebackType
+from typing import Protocol, Self, TextIO
+
+from rich.console import Console
+from rich.live import Live
+
+from rsi_master.core.contract import Contract
+from rsi_master.core.event import Event
+from rsi_master.core.state import State
+from rsi_master.interfaces.board import Board, Pulse
+from rsi_master.interfaces.narrate import Line, narrate
+
+REFRESH_SECONDS = 0.25
+PATIENCE = 5.0
+STORY_LINES = 6
+
+
+class Display(Protocol):
+    """Where progress is shown; used by one thread."""
+
+    def show(self, event: Event, line: Line | None) -> None:
+        """A new event, with its sentence if it deserves one."""
+
+    def refresh(self, state: State) -> None:
+        """Some time went by."""
+
+    def close(self) -> None:
+        """Nothing follows."""
+
+
+class Plain:
+    """One line for each notable event."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self._stream = stream
+
+    def show(self, event: Event, line: Line | None) -> None:
+        if line is not None:
+            self._stream.write(f"{line}\n")
+            self._stream.flush()
+
+    def refresh(self, state: State) -> None:
+        """Nothing moves between the lines."""
+
+    def close(self) -> None:
+        """The stream is the caller's."""
+
+
+class JsonLines:
+    """Every event as it is recorded, one JSON object a line."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self._stream = stream
+
+    def show(self, event: Event, line: Line | None) -> None:
+        self._stream.write(event.to_bytes().decode() + "\n")
+        self._stream.flush()
+
+    def refresh(self, state: State) -> None:
+        """Nothing moves between the lines."""
+
+    def close(self) -> None:
+        """The stream is the caller's."""
+
+
+class Screen:
+    """The board, kept up to date in place, with the last decision and the last lines under it."""
+
+    def __init__(self, console: Console, name: str, contract: Contract, pulse: Pulse) -> None:
+        self._live = Live(console=console, auto_refresh=False, transient=True)
+        self._name = name
+        self._contract = contract
+        self._pulse = pulse
+        self._story: deque[str] = deque(maxlen=STORY_LINES)
+        self._decision = ""
+
+    def show(self, event: Event, line: Line | None) -> None:
+        if line is None:
+            return
+        self._story.append(str(line))
+        if line.decision:
+            self._decision = f"last decision: Main {line.text}"
+
+    def refresh(self, state: State) -> None:
+        if not self._live.is_started:
+            self._live.start()
+        story = ((self._decision, "") if self._decision else ()) + tuple(self._story)
+        standing = "paused" if state.paused else "running"
+        board = Board(
+            self._name, self._contract, state, time.time(), self._pulse, story, standing
+        )
+        self._live.update(board.render(), refresh=True)
+
+    def close(self) -> None:
+        self._live.stop()
+
+
+class Progress:
+    """Follows a run from the `with` on. Events before position `start` are history: they make up
+    the state and are not told again."""
+
+    def __init__(self, display: Display, contract: Contract, start: int) -> None:
+        self._display = display
+        self._state = State.under(contract)
+        self._start = start
+        self._events: queue.SimpleQueue[Event | None] = queue.SimpleQueue()
+        self._thread = threading.Thread(target=self._work, name="progress", daemon=True)
+
+    def __call__(self, event: Event) -> None:
+        self._events.put(event)
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._events.put(None)
+        self._thread.join(PATIENCE)
+
+    def _work(self) -> None:
+        try:
+            while self._take(self._display.refresh):
+                pass
+            self._display.close()
+        except OSError:
+            return  # nobody reads any more; the run goes on and its record has it all
+
+    def _take(self, refresh: Callable[[State], None]) -> bool:
+        """Show what came within one interval; False at the end."""
+        until = time.monotonic() + REFRESH_SECONDS
+        while (left := until - time.monotonic()) > 0:
+            try:
+                event = self._events.get(timeout=left)
+            except queue.Empty:
+                break
+            if event is None:
+                return False
+            self._state.apply(event)
+            if event.position >= self._start:
+                self._display.show(event, narrate(event, self._state))
+        refresh(self._state)
+        return True
