@@ -1,9 +1,9 @@
 # RSI-Master: `make demo` shows it, `make test` tests it; both install what they need into .venv.
 #
-#   TORCH=cpu       (default) the CPU build of torch: first whatever pip finds as it is configured
-#                   (a wheel at hand, a mirror), then TORCH_INDEX; no CUDA libraries are downloaded
-#   TORCH=default   whatever build pip's own index holds; on Linux that is the one with CUDA
-#   TORCH_INDEX     where the CPU builds come from when pip knows none
+#   TORCH=cpu       (default) the CPU build of torch: first what pip finds as it is configured (a
+#                   wheel at hand, a mirror), then TORCH_INDEX; only without either pip's own build
+#   TORCH=default   the build of pip's own index; on Linux it brings gigabytes of CUDA libraries
+#   TORCH_INDEX     where CPU builds come from when pip knows none
 #   PYTHON          the interpreter (3.11 or newer) that .venv is made with
 
 TORCH ?= cpu
@@ -23,7 +23,7 @@ setup: $(ready)
 .venv/.python:
 	@found="$$(PYTHON='$(PYTHON)' scripts/find-python)" && \
 	echo "setup: .venv with $$("$$found" --version)" && \
-	"$$found" -m venv --clear .venv
+	"$$found" -m venv .venv
 	@touch $@
 
 # An editable installation names the folder it was made in: a moved tree is installed again.
@@ -33,13 +33,13 @@ setup: $(ready)
 .venv/.torch: .venv/.python constraints.txt
 	@echo "setup: torch ($(TORCH)); a minute or two"
 	@pin="$$(sed -n 's/^torch==//p' constraints.txt)"; \
-	if [ '$(TORCH)' = default ] || [ "$$(uname -s)" != Linux ]; then \
-	    $(pip) install -c constraints.txt "torch==$$pin"; \
-	elif $(pip) install --no-deps "torch==$$pin+cpu" 2>/dev/null; then :; \
-	else \
-	    echo "setup: pip knows no CPU build of torch $$pin; taking it from $(TORCH_INDEX)"; \
-	    $(pip) install --no-deps --index-url '$(TORCH_INDEX)' "torch==$$pin+cpu"; \
-	fi
+	if [ '$(TORCH)' = cpu ] && [ "$$(uname -s)" = Linux ]; then \
+	    $(pip) install --no-deps "torch==$$pin+cpu" 2>/dev/null && exit; \
+	    echo "setup: pip knows no CPU build of torch $$pin; trying $(TORCH_INDEX)"; \
+	    $(pip) install --no-deps --index-url '$(TORCH_INDEX)' "torch==$$pin+cpu" && exit; \
+	    echo "setup: no CPU build within reach; taking pip's own, with gigabytes of CUDA"; \
+	fi; \
+	$(pip) install -c constraints.txt "torch==$$pin"
 	@touch $@
 
 $(ready): .venv/.torch .venv/.place constraints.txt pyproject.toml tests/plugin/pyproject.toml
@@ -61,7 +61,7 @@ check: $(ready)
 	@$(py) -m ruff format --check --quiet src tests || { echo "run: make format"; exit 1; }
 	@$(py) -m ruff check --quiet src tests
 	@$(py) -m mypy
-	@$(py) -c 'from importlinter.cli import lint_imports_command as lint; lint()'
+	@$(py) -c 'from importlinter.cli import lint_imports_command as lint; lint(["--no-logo"])'
 
 format: $(ready)
 	@$(py) -m ruff format --quiet src tests

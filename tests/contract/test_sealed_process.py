@@ -56,6 +56,12 @@ def status_of(pid: int) -> dict[str, str]:
     return {name: value.strip() for name, _, value in (line.partition(":") for line in lines)}
 
 
+def capabilities_of(pid: int | None) -> set[str]:
+    """Effective capabilities over all threads."""
+    tasks = Path(f"/proc/{pid}/task").iterdir()
+    return {status_of(int(task.name))["CapEff"] for task in tasks}
+
+
 def gone(pid: int, seconds: float) -> bool:
     deadline = time.monotonic() + seconds
     while time.monotonic() < deadline:
@@ -63,6 +69,15 @@ def gone(pid: int, seconds: float) -> bool:
             return True
         time.sleep(0.02)
     return False
+
+
+def freeze(pid: int | None) -> None:
+    """Stop the process and wait until each of its threads has stopped."""
+    assert pid is not None
+    os.kill(pid, signal.SIGSTOP)
+    tasks = [Path(folder) / "status" for folder in Path(f"/proc/{pid}/task").iterdir()]
+    while not all("State:\tT" in task.read_text() for task in tasks):
+        time.sleep(0.01)
 
 
 def test_a_killed_process_is_unavailable_until_it_is_restarted(
@@ -83,8 +98,7 @@ def test_a_killed_process_is_unavailable_until_it_is_restarted(
 def test_a_silent_process_is_given_up_and_leaves_no_late_answer(folder: Path, base: Path) -> None:
     with SealedProcess(folder, base, patience=Patience(rows=0.3)) as sealed:
         sealed.evaluate("e1#1", base, ("dev",))
-        assert sealed.pid is not None
-        os.kill(sealed.pid, signal.SIGSTOP)
+        freeze(sealed.pid)
         with pytest.raises(SealUnavailable) as silent:
             sealed.open()
         assert silent.value.code == "SEALED_TIMEOUT"
@@ -96,8 +110,7 @@ def test_a_silent_process_is_given_up_and_leaves_no_late_answer(folder: Path, ba
 def test_closing_ends_a_request_under_way(folder: Path, base: Path) -> None:
     sealed = SealedProcess(folder, base)
     sealed.evaluate("e1#1", base, ("dev",))
-    assert sealed.pid is not None
-    os.kill(sealed.pid, signal.SIGSTOP)
+    freeze(sealed.pid)
     with ThreadPoolExecutor(1) as pool:
         waiting = pool.submit(sealed.evaluate, "e1#2", base, ("dev",))
         while not waiting.running():
@@ -105,6 +118,18 @@ def test_closing_ends_a_request_under_way(folder: Path, base: Path) -> None:
         sealed.close()
         with pytest.raises(SealUnavailable):
             waiting.result(5.0)
+
+
+def test_rows_do_not_wait_for_an_evaluation(base: Path, tmp_path: Path) -> None:
+    folder = seal("sketch", base, tmp_path, {"dev": 1, "holdout": 4_000})
+    with SealedProcess(folder, base) as sealed, ThreadPoolExecutor(1) as pool:
+        sealed.evaluate("e1#1", base, ("dev",))
+        claim = pool.submit(sealed.claim, "run/claim-1", base, base)
+        while not (folder / "openings.jsonl").stat().st_size:
+            time.sleep(0.001)
+        assert sealed.scan([Row(prompt="p", completion="c")]).kept == (0,)
+        assert not claim.done()
+        assert claim.result(60).champion.counts["error"] == 0
 
 
 def test_a_restart_by_a_thread_that_ends_does_not_end_the_process(
@@ -154,7 +179,8 @@ def test_the_process_has_no_root_no_environment_and_no_item_file_open(
         assert inside == {str(folder / "openings.jsonl"), str(folder / "serve.log")}
         environment = Path(f"/proc/{sealed.pid}/environ").read_text()
         assert "PATH=" not in environment
-    assert (status["CapEff"], status["NoNewPrivs"]) == ("0000000000000000", "1")
+    assert status["NoNewPrivs"] == "1"
+    assert capabilities_of(sealed.pid) == {"0000000000000000"}
 
 
 def test_the_set_is_open_to_its_owner_only(folder: Path) -> None:
@@ -199,6 +225,7 @@ def test_nano_is_sealed_served_and_scored_by_its_own_base(tmp_path: Path) -> Non
         assert result.weights == sealed.open().base
         assert result.items == sealed.evaluate("base#2", base, ("dev",)).items
         assert result.scores[0].counts["error"] == 0
+        assert capabilities_of(sealed.pid) == {"0000000000000000"}
         report = sealed.scan(sealed.pool("nano/scraped"))
         assert report.dropped == {"SEALED_PROMPT": 48}
         for source in ("nano/direct", "nano/scratchpad"):

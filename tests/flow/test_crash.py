@@ -1,7 +1,6 @@
 """kill -9 at named points and at random: `resume` ends with balanced books and no orphan."""
 
 import contextlib
-import os
 import random
 import signal
 import subprocess
@@ -10,8 +9,6 @@ import time
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
-
-import pytest
 
 from rsi_master.app.folder import RunFolder
 from rsi_master.app.home import Home

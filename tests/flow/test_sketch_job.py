@@ -6,7 +6,6 @@ from importlib.metadata import entry_points
 from pathlib import Path
 
 import pytest
-from rsi_test_plugin.sketch import Fault, SketchSpec
 from safetensors.numpy import load_file
 
 from rsi_master.adapters.compute.devices import cpu_slots
@@ -20,6 +19,7 @@ from rsi_master.core.recipe import Recipe
 from rsi_master.domains.training.config import TrainConfig
 from rsi_master.domains.training.proof import check
 from rsi_master.testing.sketch import write_checkpoint
+from rsi_test_plugin.sketch import Fault, SketchSpec
 
 
 @dataclass(frozen=True)

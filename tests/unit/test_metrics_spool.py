@@ -1,7 +1,6 @@
 """The heartbeat of a training: visible at once, and never in the way of the training."""
 
 import json
-import os
 from io import FileIO
 from pathlib import Path
 
@@ -32,7 +31,7 @@ def test_a_loss_that_is_not_finite_is_written_as_strict_json(tmp_path: Path) -> 
     assert line["loss"] == {"$float": "nan"}
 
 
-@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="needs /dev/full")
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
 def test_a_full_disk_costs_lines_and_one_warning(capsys: pytest.CaptureFixture[str]) -> None:
     with FileIO("/dev/full", "w") as disk:
         heartbeat = Spool(disk)

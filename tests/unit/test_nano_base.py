@@ -1,6 +1,7 @@
 """The embedded base: the published bytes, its tokenizer, and a corpus that keeps to its split."""
 
 import json
+import math
 import re
 import shutil
 from itertools import islice
@@ -29,6 +30,14 @@ def copy(tmp_path: Path) -> Path:
 def test_the_embedded_base_is_the_published_one() -> None:
     verify()
     assert sum(path.stat().st_size for path in base_folder().iterdir()) < WEIGHT_LIMIT
+
+
+def test_the_weights_are_single_precision_and_of_the_stated_size() -> None:
+    body = (base_folder() / "model.safetensors").read_bytes()
+    header = json.loads(body[8 : 8 + int.from_bytes(body[:8], "little")])
+    tensors = [entry for name, entry in header.items() if name != "__metadata__"]
+    assert {tensor["dtype"] for tensor in tensors} == {"F32"}
+    assert sum(math.prod(tensor["shape"]) for tensor in tensors) == 453_088
 
 
 def test_a_flipped_byte_is_named(copy: Path) -> None:

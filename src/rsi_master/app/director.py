@@ -131,7 +131,7 @@ class Director:
             self._agents[order.role].act(ask, Session(self._lab.gateway, token))
         except RsiError as problem:
             self._end(order, "failed", f"{problem.code}: {problem.message}")
-        except Exception as problem:
+        except Exception as problem:  # noqa: BLE001 - the boundary: recorded as a failed turn
             self._end(order, "failed", f"{type(problem).__name__}: {problem}")
         else:
             self._end(order, "done", "")

@@ -28,7 +28,7 @@ class Home:
         """Make the folder, readable by its user alone; raises Refused when that cannot be."""
         try:
             self.root.mkdir(parents=True, exist_ok=True, mode=0o700)
-            os.chmod(self.root, 0o700)
+            self.root.chmod(0o700)
         except OSError as cause:
             raise Refused(
                 "HOME", f"cannot make {self.root}: {cause.strerror}; set RSI_HOME elsewhere"

@@ -1,5 +1,6 @@
 """The owner: the one process that writes a run's ledger, from opening to the end."""
 
+import shlex
 import signal
 import threading
 from collections.abc import Mapping
@@ -13,7 +14,8 @@ from rsi_master.core.action import OS
 from rsi_master.core.errors import RsiError, SealUnavailable
 from rsi_master.core.run import ActionSettled, ClaimScored, RunFinished, TurnRole
 from rsi_master.domains.training.lifecycle import RecipeTrainer
-from rsi_master.expos.engine import Engine, Plant
+from rsi_master.expos.engine import Engine
+from rsi_master.expos.plant import Plant
 
 TICK_SECONDS = 0.05
 GRACE_SHARE = 0.25
@@ -156,9 +158,9 @@ class Owner:
 
     def _leave(self) -> None:
         self._engine.interrupt()
-        path = self._lab.folder.path
+        path = shlex.quote(str(self._lab.folder.path))
         raise Interrupted(
-            "INTERRUPTED", f"stopped by {self._signal}; go on with: rsi resume '{path}'"
+            "INTERRUPTED", f"stopped by {self._signal}; go on with: rsi resume {path}"
         )
 
     def _stop_soon(self, number: int, _frame: FrameType | None) -> None:

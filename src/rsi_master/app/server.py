@@ -1,7 +1,7 @@
 """The owner's door for other processes: a unix socket, one JSON request and answer per line.
 
 Request: {"token", "action", "arguments"}; answer: {"ok": true, "answer"} or {"ok": false, "code",
-"message", "exit"}. The socket lies in a folder of the user alone, and a token is asked all the same.
+"message", "exit"}. The socket lies in a folder of the user alone; a token is asked all the same.
 """
 
 import contextlib

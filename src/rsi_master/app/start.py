@@ -1,8 +1,7 @@
-"""Starting and resuming a run: everything that may refuse refuses here, before anything is spent."""
+"""Starting and resuming a run: what may refuse refuses here, before anything is spent."""
 
 import os
 import platform
-import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -24,7 +23,7 @@ from rsi_master.app.owner import Owner
 from rsi_master.app.server import serving
 from rsi_master.core.action import OS, Caller, Role
 from rsi_master.core.contract import Contract, parse
-from rsi_master.core.errors import Misuse, Refused
+from rsi_master.core.errors import Refused
 from rsi_master.core.event import Event
 from rsi_master.core.run import OwnerStarted, RunFinished, RunOpened, TurnRole
 from rsi_master.core.score import Split
@@ -41,7 +40,7 @@ def create(text: str, origin: str, parent: Path, home: Home) -> RunFolder:
     plugins.recipes(contract.policy.recipes)
     base = plugins.base_folder(contract.base.name)
     check_base(contract, base)
-    choose(probe(), _floor(contract))
+    choose(probe(), floor_of(contract))
     signer = signing_key(home)
     run = f"{contract.name}-{Uuid7().fresh()}"
     sealed = seal(contract.evaluator.benchmark, base, home.root, _counts(contract))
@@ -57,17 +56,17 @@ def create(text: str, origin: str, parent: Path, home: Home) -> RunFolder:
 
 @dataclass(frozen=True)
 class Setting:
-    """What a caller may put beside a run: who watches, who fills the roles, what wraps the store."""
+    """What a caller may put beside a run: watchers, fillings of the roles, a wrapped store."""
 
     followers: tuple[Follower, ...] = ()
     agents: Mapping[TurnRole, Agent] | None = None
     wrap: Wrap | None = None
 
 
-def run(folder: RunFolder, home: Home, setting: Setting = Setting()) -> RunFinished:  # noqa: B008
+def run(folder: RunFolder, home: Home, setting: Setting = Setting()) -> RunFinished:
     """Own the run until it is finished; a run that has events is resumed."""
     contract = folder.contract()
-    tier = choose(probe(), _floor(contract))
+    tier = choose(probe(), floor_of(contract))
     loop = LoopFollower(contract.research.turn_failures)
     with open_lab(folder, home, (loop, *setting.followers), setting.wrap) as lab:
         if lab.state.finished is not None:
@@ -165,7 +164,8 @@ def _counts(contract: Contract) -> dict[Split, int]:
     }
 
 
-def _floor(contract: Contract) -> JobTier:
+def floor_of(contract: Contract) -> JobTier:
+    """The contract's isolation floor; raises Refused for one that no tier here can reach."""
     floor = contract.isolation.floor
     if floor == "host":
         raise Refused(
@@ -181,11 +181,3 @@ def _size(shape: tuple[int, ...]) -> int:
     for length in shape:
         count *= length
     return count
-
-
-def newest(parent: Path) -> RunFolder:
-    """The run folder under `parent` that was made last; raises Misuse without any."""
-    found = [p for p in parent.glob("*") if (p / "ledger.db").is_file()] if parent.is_dir() else []
-    if not found:
-        raise Misuse("NO_RUN", f"no run in {parent}; `rsi demo` or `rsi run CONTRACT` makes one")
-    return RunFolder(max(found, key=lambda p: re.sub(r"^.*?-(?=[0-9a-f]{8}-)", "", p.name)))

@@ -1,1 +1,1 @@
-"""Nouns and rules of the Experiment OS: no I/O, no clock, no randomness, no third party but pydantic."""
+"""Nouns and rules of the Experiment OS: no I/O, clock or randomness, only pydantic beside it."""

@@ -18,7 +18,7 @@ TAGS = ("$float", "$int")
 
 
 def encode(value: object) -> bytes:
-    """The canonical bytes of a JSON-like value; raises Misuse for lone surrogates and other kinds."""
+    """The canonical bytes of a JSON-like value; Misuse for lone surrogates and other kinds."""
     try:
         return rfc8785.dumps(_tag(value))  # type: ignore[arg-type]
     except (rfc8785.CanonicalizationError, UnicodeEncodeError) as cause:
@@ -28,7 +28,7 @@ def encode(value: object) -> bytes:
 
 
 def decode(data: bytes) -> object:
-    """The value of bytes that `encode` wrote; raises ValueError on anything else than strict JSON."""
+    """The value of bytes that `encode` wrote; raises ValueError on all but strict JSON."""
     value = json.loads(data.decode("utf-8"), parse_constant=_refuse, parse_int=_number)
     return _untag(value)
 

@@ -28,7 +28,7 @@ class Base(Value):
 
 
 class Evaluator(Value):
-    """The fixed evaluator: a benchmark, items drawn per task and split, and the form of feedback."""
+    """The fixed evaluator: a benchmark, items drawn per task and split, the form of feedback."""
 
     benchmark: Name = "nano"
     dev: Annotated[int, Field(ge=1, le=10_000)] = 60

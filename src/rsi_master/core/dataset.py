@@ -1,5 +1,7 @@
 """Datasets: rows that passed the scan. A dataset's id is the digest of its rendered rows."""
 
+from pydantic import Field
+
 from rsi_master.core.action import NodeId
 from rsi_master.core.artifact import Artifact, Digest
 from rsi_master.core.event import Fact
@@ -11,7 +13,7 @@ class Source(Value):
 
     origin: str
     parents: tuple[Digest, ...] = ()
-    operation: dict[str, object] = {}
+    operation: dict[str, object] = Field(default_factory=dict)
 
 
 class DatasetRegistered(Fact):

@@ -54,7 +54,7 @@ class ObjectStore(Protocol):
         """Store one blob."""
 
     def put_folder(self, kind: Kind, folder: Path) -> Artifact:
-        """Store a folder of plain files as a manifest of blobs; links and other kinds are refused."""
+        """Store a folder of plain files as a manifest of blobs; refuses links and other kinds."""
 
     def get_bytes(self, digest: str) -> bytes:
         """The blob; raises Finding when it is missing or its bytes do not match."""
@@ -88,7 +88,7 @@ class Compute(Protocol):
         """Devices without a lease."""
 
     def lease(self, name: str) -> tuple[str, ...]:
-        """Take one device for work outside a job, such as generation; raises Broken if none is free."""
+        """Take one device for work outside a job, such as generation; Broken if none is free."""
 
     def release(self, name: str) -> None:
         """Give back what `lease` took; an unknown name does nothing."""
@@ -104,7 +104,7 @@ class Trainer(Protocol):
     """What the training domain knows of an attempt: its job, and whether its output is proof."""
 
     def job(self, experiment: ExperimentQueued, name: str, init: str, seconds: float) -> Job:
-        """The self-contained job of one attempt; `init` is the digest of θ_in, `seconds` the limit."""
+        """The self-contained job of an attempt; `init` is the digest of θ_in, `seconds` a limit."""
 
     def judge(self, experiment: ExperimentQueued, init: Path, out: Path) -> Proof | Rejection:
         """Re-read the output folder; θ_in lies at `init`. Nothing in it is executed."""

@@ -95,24 +95,36 @@ def experiments_end_once(events: Sequence[Event]) -> list[Flaw]:
 
 
 def lineage_holds(events: Sequence[Event]) -> list[Flaw]:
-    """θ_in is the base or an accepted, unflagged checkpoint; what was scored is what was trained."""
-    accepted: set[str] = {BASE}
+    """θ_in is the base or an accepted checkpoint without a flag in its lineage; the holdout is
+    opened for such a one alone."""
+    sound: dict[str, bool] = {BASE: True}
+    inits: dict[str, str] = {BASE: BASE}
+    flaws: list[Flaw] = []
+    for event in events:
+        fact = event.fact
+        if isinstance(fact, ExperimentQueued):
+            if not _sound(fact.init, sound, inits):
+                flaws.append(_flaw("LINEAGE", event, f"starts from {fact.init}, not accepted"))
+            inits.setdefault(fact.experiment, fact.init)
+        elif isinstance(fact, IntegritySet):
+            flagged = sound.get(fact.experiment) is False
+            sound[fact.experiment] = fact.integrity == "accepted" and not flagged
+        elif isinstance(fact, ClaimOpened) and not _sound(fact.experiment, sound, inits):
+            flaws.append(_flaw("LINEAGE", event, f"claims {fact.experiment}, not accepted"))
+    return flaws
+
+
+def scores_are_of_the_weights(events: Sequence[Event]) -> list[Flaw]:
+    """What was scored is what was trained."""
     weights: dict[str, str] = {}
     flaws: list[Flaw] = []
     for event in events:
         fact = event.fact
-        if isinstance(fact, ExperimentQueued) and fact.init not in accepted:
-            flaws.append(_flaw("LINEAGE", event, f"starts from {fact.init}, not accepted"))
-        elif isinstance(fact, IntegritySet):
-            if fact.integrity == "accepted":
-                accepted.add(fact.experiment)
-            else:
-                accepted.discard(fact.experiment)
-        elif isinstance(fact, CheckpointStored):
+        if isinstance(fact, CheckpointStored):
             weights[fact.experiment] = fact.proof.weights
-        elif isinstance(fact, EvaluationRecorded):
-            trained = weights.get(fact.experiment)
-            if trained is not None and fact.weights != trained:
+        elif isinstance(fact, EvaluationRecorded | ClaimScored):
+            scored = fact.result.weights if isinstance(fact, ClaimScored) else fact.weights
+            if scored != weights.get(fact.experiment, scored):
                 flaws.append(_flaw("WEIGHTS_DIFFER", event, "scored weights are not those trained"))
     return flaws
 
@@ -148,6 +160,7 @@ CHECKS: tuple[Check, ...] = (
     attempts_are_fenced,
     experiments_end_once,
     lineage_holds,
+    scores_are_of_the_weights,
     one_claim,
     nothing_after_the_end,
 )
@@ -163,6 +176,17 @@ def _ending(
     if abs(fact.spent.device_seconds - seconds) > 1e-6:
         spent = fact.spent.device_seconds
         yield _flaw("BOOKS", event, f"{spent:g} device seconds spent, attempts took {seconds:g}")
+
+
+def _sound(experiment: str, sound: dict[str, bool], inits: dict[str, str]) -> bool:
+    """Whether the experiment and all that it goes back to are accepted and not flagged."""
+    seen: set[str] = set()
+    while experiment not in seen:
+        if not sound.get(experiment, False):
+            return False
+        seen.add(experiment)
+        experiment = inits.get(experiment, BASE)
+    return True
 
 
 def _finished(events: Sequence[Event]) -> bool:

@@ -4,7 +4,7 @@ An entry names the handler, the view of each role and the rule that reserves bud
 without a view may not use the action at all.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -50,6 +50,19 @@ class Outcome:
 Handler = Callable[[Any, Desk], Outcome]
 View = Callable[[Any, Contract], Value]
 Reserve = Callable[[Any, State, Contract, Mapping[str, Recipe]], Amounts]
+
+
+@dataclass(frozen=True)
+class Whole:
+    """The view of a record that the handler built for its readers: of exactly this type, and handed
+    out whole."""
+
+    kind: type[Value]
+
+    def __call__(self, record: object, _contract: Contract) -> Value:
+        if type(record) is not self.kind:
+            raise TypeError(f"{type(record).__name__} is not {self.kind.__name__}")
+        return record
 
 
 @dataclass(frozen=True)
@@ -103,7 +116,7 @@ class Catalogue:
         self._entries = {entry.action.name: entry for d in domains for entry in d.entries}
         self.rules = tuple(rule for domain in domains for rule in domain.rules)
 
-    def __iter__(self) -> Any:
+    def __iter__(self) -> Iterator[Entry]:
         return iter(self._entries.values())
 
     def entry(self, name: str) -> Entry:

@@ -9,14 +9,11 @@ import shutil
 import threading
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass
-from pathlib import Path
 from typing import Literal
 
 from rsi_master.core.action import OS, Amounts
 from rsi_master.core.artifact import Artifact
 from rsi_master.core.canonical import encode
-from rsi_master.core.contract import Contract
 from rsi_master.core.errors import RsiError
 from rsi_master.core.event import Fact
 from rsi_master.core.experiment import (
@@ -33,30 +30,13 @@ from rsi_master.core.experiment import (
     IntegritySet,
 )
 from rsi_master.core.job import Ending, JobStatus
-from rsi_master.core.ports import Clock, Compute, ObjectStore, Sealed, Trainer
 from rsi_master.core.score import EvaluationResult, Split
-from rsi_master.core.state import State
 from rsi_master.expos.attempts import Begin, Close, Poll, next_step
 from rsi_master.expos.exam import Exam, Pair
 from rsi_master.expos.harvest import Harvest
-from rsi_master.expos.ledger import Ledger
+from rsi_master.expos.plant import Plant
 
 EVALUATED: tuple[Split, ...] = ("dev", "confirm")
-
-
-@dataclass(frozen=True)
-class Plant:
-    """The parts that the engine drives."""
-
-    contract: Contract
-    state: State
-    ledger: Ledger
-    compute: Compute
-    sealed: Sealed
-    objects: ObjectStore
-    trainer: Trainer
-    clock: Clock
-    scratch: Path
 
 
 class Engine:
@@ -75,7 +55,7 @@ class Engine:
         ]
         self._evaluations: dict[str, Future[EvaluationResult]] = {}
         self._harvest = Harvest(plant.objects, plant.trainer, plant.scratch)
-        self._exam = Exam(plant.sealed, plant.objects, plant.scratch, self._sealed_work, wake)
+        self._exam = Exam(plant, self._sealed_work, wake)
 
     def close(self) -> None:
         """Stop taking sealed work; what runs there ends with the sealed process."""

@@ -4,13 +4,12 @@ import shutil
 from collections.abc import Callable
 from concurrent.futures import Executor, Future
 from dataclasses import dataclass
-from pathlib import Path
 
 from rsi_master.core.action import Amounts
 from rsi_master.core.errors import RsiError, SealUnavailable
-from rsi_master.core.ports import ObjectStore, Sealed
 from rsi_master.core.run import ClaimFailed, ClaimOpened, ClaimScored
 from rsi_master.core.score import ClaimResult
+from rsi_master.expos.plant import Plant
 
 OPENED = 2
 
@@ -26,17 +25,8 @@ class Pair:
 class Exam:
     """Runs one opening in the executor of sealed work."""
 
-    def __init__(
-        self,
-        sealed: Sealed,
-        objects: ObjectStore,
-        scratch: Path,
-        executor: Executor,
-        wake: Callable[[], None],
-    ) -> None:
-        self._sealed = sealed
-        self._objects = objects
-        self._scratch = scratch
+    def __init__(self, plant: Plant, executor: Executor, wake: Callable[[], None]) -> None:
+        self._plant = plant
         self._executor = executor
         self._wake = wake
         self._under_way: Future[ClaimResult] | None = None
@@ -45,7 +35,10 @@ class Exam:
         """Begin the opening, or its outcome once there is one. A sealed process that died is asked
         again under the same name, which is the same opening."""
         if self._under_way is None:
-            self._under_way = self._executor.submit(self._open, claim.name, pair)
+            if self._plant.compute.free_devices() > 0:
+                self._plant.compute.lease(claim.name)
+                self._plant.ledger.note()
+                self._under_way = self._executor.submit(self._open, claim.name, pair)
             return None
         if not self._under_way.done():
             return None
@@ -69,13 +62,14 @@ class Exam:
         )
 
     def _open(self, name: str, pair: Pair) -> ClaimResult:
-        laid = self._scratch / name
+        laid = self._plant.scratch / name
         shutil.rmtree(laid, ignore_errors=True)
         try:
             laid.mkdir(parents=True)
-            self._objects.materialise(pair.champion, laid / "champion")
-            self._objects.materialise(pair.base, laid / "base")
-            return self._sealed.claim(name, laid / "champion", laid / "base")
+            self._plant.objects.materialise(pair.champion, laid / "champion")
+            self._plant.objects.materialise(pair.base, laid / "base")
+            return self._plant.sealed.claim(name, laid / "champion", laid / "base")
         finally:
             shutil.rmtree(laid, ignore_errors=True)
+            self._plant.compute.release(name)
             self._wake()

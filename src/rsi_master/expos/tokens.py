@@ -17,7 +17,7 @@ from rsi_master.core.errors import PolicyDenied
 
 
 class Tokens:
-    """The table of issued tokens: in memory for this process, in a file for those that must last."""
+    """The table of issued tokens: in memory for this process, in a file for lasting ones."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -44,7 +44,7 @@ class Tokens:
             json.dump(table, file)
             file.flush()
             os.fsync(file.fileno())
-        os.replace(fresh, self._path)
+        fresh.replace(self._path)
         return token
 
     def caller(self, token: str) -> Caller:

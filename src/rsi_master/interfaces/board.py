@@ -58,7 +58,7 @@ class Board:
         parts: list[RenderableType] = [_head(self), _figures(self)]
         if self.state.graph.nodes:
             parts += [Text(), _nodes(self.state)]
-        running = [e for e in self.state.unfinished() if e.ended is None]
+        running = working(self.state)
         if running:
             parts += [Text(), _jobs(running, self.pulse)]
         if self.story:
@@ -73,6 +73,11 @@ def best_on_dev(state: State) -> Experiment | None:
     return max(scored, key=lambda pair: pair[0])[1] if scored else None
 
 
+def working(state: State) -> list[Experiment]:
+    """Experiments whose lifecycle has not ended, the scoring of the base among them."""
+    return [e for e in state.experiments.values() if e.ended is None]
+
+
 def standing(node: Node) -> str:
     """The state of a node in a word."""
     if node.active():
@@ -84,17 +89,19 @@ def standing(node: Node) -> str:
 
 def _head(board: Board) -> RenderableType:
     opened = board.state.opened
-    tier = f", isolation tier '{opened.tier}'" if opened else ""
-    lines = [f"{board.name} is {board.standing}{tier}", f"target: {board.contract.target}"]
-    if opened and opened.tier == "none":
-        lines.insert(0, "NOT ISOLATED: this run makes no claim about integrity")
-    return Text("\n".join(lines))
+    warning = "NOT ISOLATED: this run makes no claim about integrity\n"
+    return Text(
+        (warning if opened and opened.tier == "none" else "") + f"{board.name} is {board.standing}"
+    )
 
 
 def _figures(board: Board) -> RenderableType:
     state, books, limit = board.state, board.state.books, board.contract.budget
     base, best = state.experiments.get(BASE), best_on_dev(state)
     table = _grid()
+    table.add_row("target", Text(board.contract.target))
+    if state.opened is not None:
+        table.add_row("tier", f"jobs run under isolation '{state.opened.tier}'")
     table.add_row("base", f"dev {words.split(base.score('dev') if base else None)}")
     if best is not None:
         owner = f"{words.short(best.id)} of {best.worker()}"

@@ -6,6 +6,7 @@ from pathlib import Path
 from rsi_master.adapters.store.notes import NoteFolder
 from rsi_master.app.folder import RunFolder
 from rsi_master.app.reader import Record
+from rsi_master.core.dataset import DatasetRefused, DatasetRegistered
 from rsi_master.core.experiment import BASE
 from rsi_master.core.graph import WorkerCreated
 from rsi_master.core.job import Tier
@@ -16,6 +17,7 @@ from rsi_master.core.state import State
 from rsi_master.expos.lineage import ancestors
 from rsi_master.expos.notes import Note
 from rsi_master.interfaces import words
+from rsi_master.interfaces.verdict import weakest
 from rsi_master.research.allocation import directions
 
 
@@ -62,7 +64,7 @@ def ending(record: Record) -> Ending:
         run=folder.id,
         outcome=finished.outcome if finished else "unfinished",
         reason=finished.reason if finished else "the run can go on",
-        tier=state.opened.tier if state.opened else None,
+        tier=weakest(record.events),
         champion=champion,
         champion_score=result.champion if result else None,
         base_score=result.base if result else None,
@@ -99,8 +101,8 @@ def text(end: Ending) -> str:
     lines += [
         "",
         "Next:",
-        f"  rsi verify {path}   check the record against its signed heads",
-        f"  rsi graph {path}   who tried what, and the way to the champion",
+        f"  rsi verify {path}  # the record against its signed heads",
+        f"  rsi graph {path}   # who tried what, and the way to the champion",
     ]
     return "\n".join(lines)
 
@@ -166,8 +168,13 @@ def _used(state: State) -> set[str]:
 
 def _why(record: Record, source: str) -> str:
     state, finished = record.state, record.state.finished
-    if not any(fact.source.origin == source for fact in state.datasets.values()):
-        return "it gave no usable rows or was never taken into the pool"
+    for fact in (event.fact for event in record.events):
+        if isinstance(fact, DatasetRefused) and fact.source.origin == source:
+            return f"all {fact.offered:,} rows were dropped ({words.drops(fact.dropped)})"
+        if isinstance(fact, DatasetRegistered) and fact.source.origin == source:
+            first = state.datasets[fact.artifact.digest].source.origin
+            if first != source:
+                return f"what the scan left of it are the same rows as {first}"
     if finished is not None and finished.outcome in ("stopped", "budget"):
         return f"the run ended before: {finished.reason}"
     opened = [node for node in state.graph.workers() if _explores(node.created)]

@@ -91,7 +91,9 @@ def _(fact: OwnerStarted, event: Event, state: State) -> Told:
 def _caveat(tier: str) -> str:
     if tier == "none":
         return ": NOT ISOLATED, so nothing is claimed about integrity"
-    return "" if tier in ("host", "namespaces") else ": weaker than namespaces, see the threat model"
+    return (
+        "" if tier in ("host", "namespaces") else ": weaker than namespaces, see the threat model"
+    )
 
 
 @_tell.register
@@ -106,11 +108,13 @@ def _(fact: TurnEnded, event: Event, state: State) -> Told:
 
 @_tell.register
 def _(fact: DatasetRegistered, event: Event, state: State) -> Told:
-    dropped = fact.offered - fact.rows
+    dropped, digest = fact.offered - fact.rows, fact.artifact.digest
     reasons = f" ({words.drops(fact.dropped)})" if dropped else ""
+    first = state.datasets[digest].source.origin
+    same = f", the same rows as {first}" if first != fact.source.origin else ""
     return "data", (
         f"{fact.source.origin}: {words.count(fact.offered, 'row')} offered, {fact.rows:,} kept, "
-        f"{dropped:,} dropped{reasons} -> {words.short(fact.artifact.digest)}"
+        f"{dropped:,} dropped{reasons} -> {words.short(digest)}{same}"
     )
 
 

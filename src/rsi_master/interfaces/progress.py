@@ -94,9 +94,7 @@ class Screen:
             self._live.start()
         story = ((self._decision, "") if self._decision else ()) + tuple(self._story)
         standing = "paused" if state.paused else "running"
-        board = Board(
-            self._name, self._contract, state, time.time(), self._pulse, story, standing
-        )
+        board = Board(self._name, self._contract, state, time.time(), self._pulse, story, standing)
         self._live.update(board.render(), refresh=True)
 
     def close(self) -> None:

@@ -55,7 +55,9 @@ def points(difference: PairedDifference | None) -> str:
 
 
 def seconds(value: float) -> str:
-    """`41 s`, `12 min 5 s`, `3 h 20 min`."""
+    """`3.2 s`, `41 s`, `12 min 5 s`, `3 h 20 min`."""
+    if value < 9.95:
+        return f"{value:.1f} s"
     whole = round(value)
     if whole < 120:
         return f"{whole} s"
@@ -94,7 +96,7 @@ def effective(raw: Mapping[str, object]) -> dict[str, object]:
         name = str(raw.get("name"))
         return plugins.recipes((name,))[name].spec.model_validate(raw).effective()
     except (Refused, ValidationError):
-        return dict(raw)
+        return {key: value for key, value in raw.items() if value is not None}
 
 
 def origins(state: State, datasets: Iterable[str]) -> str:

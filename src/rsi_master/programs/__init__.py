@@ -1,1 +1,1 @@
-"""Programs started by name, beside the import stack: jobs, the sealed process and the nano suite."""
+"""Programs started by name, beside the import stack: jobs, the sealed process, the nano suite."""

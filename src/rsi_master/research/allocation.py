@@ -1,4 +1,4 @@
-"""Allocation: how many directions a budget affords, with a floor so that none is closed untested."""
+"""Allocation: how many directions a budget affords; a floor lets none be closed untested."""
 
 from rsi_master.core.action import Amounts
 from rsi_master.core.contract import Contract

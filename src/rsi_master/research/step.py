@@ -84,7 +84,8 @@ def _remember(loop: Loop, event: Event) -> Loop:
             kept = tuple(o for o in loop.due if o.node != node or o.id in loop.started)
             return replace(loop, active=loop.active - {node}, due=kept)
         case ExperimentQueued(experiment=experiment, worker=worker):
-            return replace(loop, running={**loop.running, experiment: worker})
+            kept = tuple(o for o in loop.due if o.node != worker or o.id in loop.started)
+            return replace(loop, running={**loop.running, experiment: worker}, due=kept)
         case ExperimentEnded(experiment=experiment):
             running = {name: w for name, w in loop.running.items() if name != experiment}
             return replace(loop, running=running, last_ended=loop.running.get(experiment))
@@ -109,7 +110,10 @@ def _turn_ended(loop: Loop, order: str, outcome: str, node: str) -> Loop:
     elif outcome == "done":
         failures.pop(node, None)
     if outcome == "interrupted":
-        return replace(loop, started=loop.started - {order})
+        # Asked again, it sees what later questions to the node were about.
+        again = order if node == "main" or _idle(loop, node) else ""
+        due = tuple(o for o in loop.due if o.node != node or o.id == again)
+        return replace(loop, due=due, started=loop.started - {order})
     return replace(
         loop,
         due=tuple(o for o in loop.due if o.id != order),
@@ -145,9 +149,14 @@ def _orders(loop: Loop, event: Event) -> list[Order]:
 
 def _after_experiment(loop: Loop, at: int) -> list[Order]:
     worker = loop.last_ended
-    if worker is None or worker not in loop.active or worker in loop.running.values():
+    if worker is None or not _idle(loop, worker):
         return []
     return [_ask(at, "worker", worker, "results")]
+
+
+def _idle(loop: Loop, node: str) -> bool:
+    """Whether a Worker or Reviewer still has its task and waits for nothing."""
+    return node in loop.active and node not in loop.running.values()
 
 
 def _after_turn(loop: Loop, at: int, node: str, outcome: str, detail: str) -> list[Order]:
@@ -155,7 +164,7 @@ def _after_turn(loop: Loop, at: int, node: str, outcome: str, detail: str) -> li
     if any(order.node == node for order in loop.due):
         return []
     role = _role(node)
-    if role != "main" and (node not in loop.active or node in loop.running.values()):
+    if role != "main" and not _idle(loop, node):
         return []
     if outcome == "failed" and loop.failures.get(node, 0) < loop.failures_allowed:
         return [_ask(at, role, node, "closing" if role == "main" else "created")]

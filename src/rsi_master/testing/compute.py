@@ -4,6 +4,7 @@ Not held: isolation, memory, and killing. A job that is over its limit or cancel
 engine's books at once; its thread may go on and what it does then counts for nothing.
 """
 
+import contextlib
 import importlib
 import threading
 import time
@@ -139,7 +140,8 @@ def _call(attempt: Attempt) -> int:
         getattr(importlib.import_module(module), name)(attempt.folder)
     except SystemExit as end:
         return end.code if isinstance(end.code, int) else int(end.code is not None)
-    except Exception:  # the same boundary as in a real job: a program's failure is its own
-        (attempt.out / "log.txt").write_text(traceback.format_exc())
+    except Exception:  # noqa: BLE001 - as in a real job: a program's failure is its own
+        with contextlib.suppress(FileNotFoundError):  # the folder of a job that was given up
+            (attempt.out / "log.txt").write_text(traceback.format_exc())
         return 1
     return 0

@@ -3,7 +3,7 @@ advance only in `settle`."""
 
 import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TypeVar, cast
 
@@ -25,13 +25,15 @@ from rsi_master.domains.review.actions import RequestedView
 from rsi_master.domains.training.actions import HandleView
 from rsi_master.domains.training.lifecycle import RecipeTrainer
 from rsi_master.expos.catalogue import Catalogue
-from rsi_master.expos.engine import Engine, Plant
+from rsi_master.expos.engine import Engine
 from rsi_master.expos.gateway import LocalGateway, Parts, Session
 from rsi_master.expos.ledger import Ledger, Stamp
 from rsi_master.expos.notary import Notary
 from rsi_master.expos.notes import Signer
+from rsi_master.expos.plant import Plant
 from rsi_master.expos.tokens import Tokens
-from rsi_master.programs.sealed.vault import read_base, seal
+from rsi_master.programs.sealed.benchmark import Item
+from rsi_master.programs.sealed.vault import load, read_base, seal
 from rsi_master.testing.compute import FakeCompute
 from rsi_master.testing.sealed import FakeSealed
 from rsi_master.testing.sketch import SKETCH, write_checkpoint
@@ -82,21 +84,24 @@ class Rig:
         contract: Contract | None = None,
         compute: type[FakeCompute] = FakeCompute,
         store: MemoryEvents | None = None,
+        followers: tuple[Callable[[Event], None], ...] = (),
     ) -> None:
         self.contract = contract or sketch_contract()
         self.base = write_checkpoint(folder / "base", BASE_SKILL)
         self.recipes = recipes(self.contract.policy.recipes)
         self.catalogue: Catalogue = catalogue(self.recipes)
         self.objects = MemoryObjects()
-        self.sealed = self._sealed(folder)
+        self.vault = self._seal(folder)
+        self.sealed = FakeSealed(self.vault, self.base)
         self.clock = ManualClock()
         self.ids = CountedIds()
         self.store = store or MemoryEvents()
         self.state = State.under(self.contract)
         self.lock = threading.RLock()
         self.tokens = Tokens(folder / "tokens.json")
+        self.followers = (self.state.apply, *followers)
         self.ledger = self._ledger()
-        self.gateway = LocalGateway(self._parts(), self.lock)
+        self.gateway = LocalGateway(self.parts(self.catalogue), self.lock)
         programs = {name: recipe.program for name, recipe in self.recipes.items()}
         slots = self.contract.devices.slots
         self.compute = compute(folder / "spool", self.objects, programs, slots=slots)
@@ -197,7 +202,7 @@ class Rig:
     def explored(self, data: str, **settings: object) -> tuple[str, str]:
         """A finalised Worker with one experiment: node and experiment."""
         node = self.open_worker(data)
-        name = self.train(node, data, **settings)
+        name = self.train(node, data, "base", **settings)
         self.finalise(node, name)
         return node, name
 
@@ -221,25 +226,33 @@ class Rig:
         answer = self.main().act("review.request", question="which is better?", scope=scope)
         return cast(RequestedView, answer).node
 
-    def _sealed(self, folder: Path) -> FakeSealed:
+    def items(self) -> tuple[Item, ...]:
+        """Every sealed item, which no role may ever see."""
+        return tuple(i for found in load(self.vault, self.base).items.values() for i in found)
+
+    def _seal(self, folder: Path) -> Path:
         wanted = self.contract.evaluator
         counts: dict[Split, int] = {
             "dev": wanted.dev,
             "confirm": wanted.confirm,
             "holdout": wanted.holdout,
         }
-        vault = seal(SKETCH, read_base(self.base), counts, folder / "home", secret=b"s" * 32)
-        return FakeSealed(vault, self.base)
+        return seal(SKETCH, read_base(self.base), counts, folder / "home", secret=b"s" * 32)
 
     def _ledger(self) -> Ledger:
         stamp = Stamp(self.clock, self.ids, self.contract.digest())
         notary = Notary("rig", Signer("rig", KEY), MemoryNotes())
-        return Ledger(self.store, CODEC, stamp, self.state.apply, notary)
+        return Ledger(self.store, CODEC, stamp, self._follow, notary)
 
-    def _parts(self) -> Parts:
+    def _follow(self, event: Event) -> None:
+        for follower in self.followers:
+            follower(event)
+
+    def parts(self, known: Catalogue) -> Parts:
+        """What a gateway over that catalogue works with."""
         return Parts(
             contract=self.contract,
-            catalogue=self.catalogue,
+            catalogue=known,
             recipes=self.recipes,
             ledger=self.ledger,
             state=self.state,

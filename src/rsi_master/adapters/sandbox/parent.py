@@ -123,7 +123,7 @@ class Parent:
             self._process.kill()
             self._process.wait(_END_SECONDS)
         limit = time.monotonic() + _END_SECONDS
-        while any([_kill(group) for group in groups]) and time.monotonic() < limit:
+        while sum(_kill(group) for group in groups) and time.monotonic() < limit:
             time.sleep(_POLL_SECONDS)
 
 

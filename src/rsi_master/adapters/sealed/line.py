@@ -9,7 +9,7 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import TypeVar
 
-from pydantic import ValidationError
+from pydantic import TypeAdapter, ValidationError
 
 from rsi_master.core.errors import Misuse, SealUnavailable
 from rsi_master.core.model import Value
@@ -77,9 +77,8 @@ class Line:
 
 
 def _value(content: type[Content], body: bytes) -> Content:
-    kind: type[Reply[Content]] = Reply.__class_getitem__(content)
     try:
-        reply = kind.model_validate_json(body)
+        reply = TypeAdapter[Reply[Content]](Reply[content]).validate_json(body)  # type: ignore[valid-type]
     except ValidationError as cause:
         raise SealUnavailable("SEALED_ANSWER", "the sealed process answered nonsense") from cause
     if reply.failure is not None:

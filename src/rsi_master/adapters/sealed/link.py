@@ -16,6 +16,7 @@ PROGRAM = "rsi_master.programs.sealed"
 ENVIRONMENT = {
     "OMP_NUM_THREADS": "1",
     "OPENBLAS_NUM_THREADS": "1",
+    "TOKENIZERS_PARALLELISM": "false",
     "HF_HUB_OFFLINE": "1",
     "HOME": "/nonexistent",
     "LC_ALL": "C.UTF-8",

@@ -8,7 +8,7 @@ from rsi_master.core.score import Scored
 from rsi_master.core.turn import Ask, Limits
 from rsi_master.domains.control.actions import DirectionView, OverviewView, ReviewView
 from rsi_master.domains.data.actions import DatasetView, PoolView
-from rsi_master.domains.planning.actions import RankingView
+from rsi_master.domains.planning.actions import PlacesView
 from rsi_master.expos.gateway import Session
 
 
@@ -26,7 +26,7 @@ class Board:
 
     overview: OverviewView
     datasets: tuple[DatasetView, ...]
-    ranking: RankingView
+    ranking: PlacesView
     limits: Limits
 
 
@@ -48,7 +48,7 @@ class MainPlaybook:
         return Board(
             overview=cast(OverviewView, session.act("state.sync")),
             datasets=cast(PoolView, session.act("data.list")).datasets,
-            ranking=cast(RankingView, session.act("candidates.read")),
+            ranking=cast(PlacesView, session.act("candidates.read")),
             limits=ask.limits,
         )
 

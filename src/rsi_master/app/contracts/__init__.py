@@ -6,6 +6,8 @@ from string import Template
 
 from rsi_master.adapters.store.objects import digest_of
 from rsi_master.app.plugins import base_folder
+from rsi_master.core.contract import parse
+from rsi_master.core.errors import Misuse, Refused
 
 BASE = "nano"
 
@@ -16,8 +18,13 @@ def demo(seed: int) -> str:
 
 
 def fresh(name: str) -> str:
-    """A contract with every key explained and set to its default."""
-    return _fill("fresh.toml", name=json.dumps(name))
+    """A contract with every key explained and set to its default; raises Misuse for the name."""
+    text = _fill("fresh.toml", name=json.dumps(name))
+    try:
+        parse(text, "the new contract")
+    except Refused as cause:
+        raise Misuse("NAME", f"{name!r} cannot name a contract: {cause.message}") from cause
+    return text
 
 
 def _fill(file: str, **values: str) -> str:

@@ -18,11 +18,11 @@ from rsi_master.core.run import (
     StopAsked,
 )
 from rsi_master.core.score import SplitScore, present
-from rsi_master.expos.catalogue import Desk, Domain, Entry, Outcome, Question, Rule
+from rsi_master.expos.catalogue import Desk, Domain, Entry, Outcome, Question, Rule, Whole
 
 
 class Sync(Action):
-    """Show the state of the run as Main plans with it: directions, reviews, base, claim, guidance."""
+    """Show the state of the run as Main plans it: directions, reviews, base, claim, guidance."""
 
     name = "state.sync"
     effect = "read"
@@ -114,7 +114,7 @@ class ReviewView(Value):
 
 
 class OverviewView(Value):
-    """All that Main plans with."""
+    """All that Main plans with; no figure of confirm or holdout is in it."""
 
     target: str
     reviewer: bool
@@ -125,6 +125,11 @@ class OverviewView(Value):
     guidance: tuple[str, ...]
     claim: str | None
     claimed: bool
+
+
+class OperatorOverviewView(OverviewView):
+    """The operator also sees what the opened holdout gave."""
+
     champion_holdout: SplitScore | None
     base_holdout: SplitScore | None
 
@@ -167,7 +172,7 @@ def _sync(_action: Sync, desk: Desk) -> Outcome:
     base_dev = base.score("dev") if base else None
     claimed = state.claimed if isinstance(state.claimed, ClaimScored) else None
     return Outcome(
-        OverviewView(
+        OperatorOverviewView(
             target=desk.contract.target,
             reviewer=desk.contract.research.reviewer,
             sources=desk.contract.policy.sources,
@@ -271,8 +276,8 @@ def _recorded(
     return Outcome(RecordedView(recorded=word), (fact,))
 
 
-def _same(record: Value, _contract: Contract) -> Value:
-    return record
+def _overview(record: OperatorOverviewView, _contract: Contract) -> OverviewView:
+    return OverviewView(**{name: getattr(record, name) for name in OverviewView.model_fields})
 
 
 def _nothing_runs(question: Question) -> str | None:
@@ -293,21 +298,22 @@ def _is_not_paused(question: Question) -> str | None:
     return "the run is paused already" if question.state.paused else None
 
 
-OPERATOR = {Role.OPERATOR: _same}
-AGENTS = dict.fromkeys((Role.MAIN, Role.WORKER, Role.REVIEWER, Role.OPERATOR), _same)
-PLANNERS = {Role.MAIN: _same, Role.OPERATOR: _same}
+EVERYBODY = (Role.MAIN, Role.WORKER, Role.REVIEWER, Role.OPERATOR)
+PLANNERS = (Role.MAIN, Role.OPERATOR)
+RECORDED = Whole(RecordedView)
+STEERED = {Role.OPERATOR: RECORDED}
 
 DOMAIN = Domain(
     "control",
     (
-        Entry(Sync, _sync, PLANNERS),
-        Entry(Quota, _quota, AGENTS),
-        Entry(Tail, _tail, PLANNERS),
-        Entry(Guide, _guide, OPERATOR),
-        Entry(Pause, _pause, OPERATOR),
-        Entry(Resume, _resume, OPERATOR),
-        Entry(Finish, _finish, {Role.MAIN: _same}),
-        Entry(Stop, _stop, OPERATOR),
+        Entry(Sync, _sync, {Role.MAIN: _overview, Role.OPERATOR: Whole(OperatorOverviewView)}),
+        Entry(Quota, _quota, dict.fromkeys(EVERYBODY, Whole(QuotaView))),
+        Entry(Tail, _tail, dict.fromkeys(PLANNERS, Whole(EventsView))),
+        Entry(Guide, _guide, STEERED),
+        Entry(Pause, _pause, STEERED),
+        Entry(Resume, _resume, STEERED),
+        Entry(Finish, _finish, {Role.MAIN: RECORDED}),
+        Entry(Stop, _stop, STEERED),
     ),
     (
         Rule("busy", Finish, _nothing_runs),

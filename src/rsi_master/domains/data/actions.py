@@ -13,7 +13,7 @@ from rsi_master.core.errors import Misuse
 from rsi_master.core.model import Value
 from rsi_master.core.sealed import Bucket, ScanReport
 from rsi_master.domains.data.pool import parse, register
-from rsi_master.expos.catalogue import Desk, Domain, Entry, Outcome, Question, Rule
+from rsi_master.expos.catalogue import Desk, Domain, Entry, Outcome, Question, Rule, Whole
 
 EVERYBODY = (Role.MAIN, Role.WORKER, Role.REVIEWER, Role.OPERATOR)
 
@@ -161,19 +161,19 @@ def known(desk: Desk, dataset: str) -> DatasetRegistered:
     return fact
 
 
-def _same(record: Value, _contract: Contract) -> Value:
-    return record
-
-
-def _registered(record: DatasetRegistered | DatasetRefused, _contract: Contract) -> Value:
+def _registered(
+    record: DatasetRegistered | DatasetRefused, _contract: Contract
+) -> DatasetView | RefusedView:
     if isinstance(record, DatasetRefused):
         return RefusedView(refused="no row survived the scan", dropped=_bucket(record))
     return describe(record)
 
 
-def _registered_exactly(record: DatasetRegistered | DatasetRefused, contract: Contract) -> Value:
+def _registered_exactly(
+    record: DatasetRegistered | DatasetRefused, contract: Contract
+) -> OperatorDatasetView | RefusedView:
     view = _registered(record, contract)
-    if not isinstance(view, DatasetView):
+    if isinstance(view, RefusedView):
         return view
     return OperatorDatasetView(
         **view.model_dump(), offered=record.offered, dropped_exactly=record.dropped
@@ -210,8 +210,8 @@ WRITERS = {
 DOMAIN = Domain(
     "data",
     (
-        Entry(List, _list, dict.fromkeys(EVERYBODY, _same)),
-        Entry(Inspect, _inspect, dict.fromkeys(EVERYBODY, _same)),
+        Entry(List, _list, dict.fromkeys(EVERYBODY, Whole(PoolView))),
+        Entry(Inspect, _inspect, dict.fromkeys(EVERYBODY, Whole(RowsView))),
         Entry(Add, _add, WRITERS),
         Entry(Derive, _derive, WRITERS),
     ),

@@ -31,7 +31,7 @@ class Read(Action):
 
 
 class Claim(Action):
-    """Open the holdout once for the champion: the verified checkpoint that the ranking puts first."""
+    """Open the holdout once for the champion: the verified checkpoint that ranks first."""
 
     name = "champion.claim"
     effect = "work"
@@ -45,8 +45,24 @@ class ClosedView(Value):
     node: NodeId
 
 
+class Place(Value):
+    """A recipe's place in the ranking, without the score that gave it."""
+
+    effective: str
+    experiments: tuple[str, ...]
+    family: str
+    seeds: int
+    claimable: str | None
+
+
+class PlacesView(Value):
+    """Candidates, best first, as Main sees them."""
+
+    candidates: tuple[Place, ...]
+
+
 class RankingView(Value):
-    """Candidates, best first."""
+    """Candidates with their means on confirm, best first."""
 
     candidates: tuple[Candidate, ...]
 
@@ -81,6 +97,21 @@ def _closed(record: DirectionClosed, _contract: Contract) -> ClosedView:
     return ClosedView(node=record.node)
 
 
+def _places(record: RankingView, _contract: Contract) -> PlacesView:
+    return PlacesView(
+        candidates=tuple(
+            Place(
+                effective=candidate.effective,
+                experiments=candidate.experiments,
+                family=candidate.family,
+                seeds=candidate.seeds,
+                claimable=candidate.claimable,
+            )
+            for candidate in record.candidates
+        )
+    )
+
+
 def _ranking(record: RankingView, _contract: Contract) -> RankingView:
     return record
 
@@ -94,7 +125,7 @@ DOMAIN = Domain(
     (
         *workers.ENTRIES,
         Entry(Close, _close, {Role.MAIN: _closed}),
-        Entry(Read, _read, {Role.MAIN: _ranking, Role.OPERATOR: _ranking}),
+        Entry(Read, _read, {Role.MAIN: _places, Role.OPERATOR: _ranking}),
         Entry(Claim, _claim, {Role.MAIN: _opened}, _reserve),
     ),
     (

@@ -13,7 +13,7 @@ from rsi_master.core.graph import Node, WorkerCreated, WorkerFinalised
 from rsi_master.core.model import Value
 from rsi_master.core.score import SplitScore, present
 from rsi_master.domains.planning import rules
-from rsi_master.expos.catalogue import Desk, Entry, Outcome, Rule
+from rsi_master.expos.catalogue import Desk, Entry, Outcome, Rule, Whole
 
 
 class Create(Action):
@@ -206,10 +206,6 @@ def _worker(desk: Desk, name: str) -> tuple[Node, WorkerCreated]:
     return node, node.created
 
 
-def _same(record: Value, _contract: Contract) -> Value:
-    return record
-
-
 def _ref(record: WorkerCreated, _contract: Contract) -> WorkerRef:
     return WorkerRef(node=record.node)
 
@@ -220,8 +216,8 @@ def _finalised(record: WorkerFinalised, _contract: Contract) -> FinalisedView:
 
 ENTRIES = (
     Entry(Create, _create, {Role.MAIN: _ref}),
-    Entry(Current, _current, {Role.WORKER: _same}),
-    Entry(Inspect, _inspect, {Role.MAIN: _same, Role.OPERATOR: _same}),
+    Entry(Current, _current, {Role.WORKER: Whole(Assignment)}),
+    Entry(Inspect, _inspect, dict.fromkeys((Role.MAIN, Role.OPERATOR), Whole(WorkerView))),
     Entry(Finalize, _finalize, {Role.WORKER: _finalised}),
 )
 RULES = (

@@ -84,7 +84,7 @@ class AttemptView(Value):
 
 
 class WorkerExperimentView(Value):
-    """What its Worker (or a successor) sees: aggregates of dev by task, the curve, the log's end."""
+    """What its Worker (or a successor) sees: aggregates of dev by task, the curve, the log end."""
 
     id: str
     worker: str
@@ -291,7 +291,7 @@ def domain(recipes: Sequence[Recipe]) -> Domain:
     """The domain for the installed recipes; `experiment.submit` takes the union of their
     specifications, told apart by name."""
     specs = tuple(recipe.spec for recipe in recipes)
-    union = Annotated[Union[specs], Field(discriminator="name")] if len(specs) > 1 else specs[0]  # type: ignore[valid-type]  # noqa: UP007
+    union = Annotated[Union[specs], Field(discriminator="name")] if len(specs) > 1 else specs[0]  # noqa: UP007
     submit = Submit[union]  # type: ignore[valid-type]
     submit.__name__ = "Submit"
     submit.__doc__ = Submit.__doc__

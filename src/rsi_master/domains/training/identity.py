@@ -1,4 +1,4 @@
-"""What a training is, apart from its seed: its effective digest over the lineage, and its family."""
+"""What a training is, apart from its seed: its effective digest over the lineage, its family."""
 
 from collections.abc import Sequence
 

@@ -15,8 +15,15 @@ from safetensors import SafetensorError, deserialize
 Group = Literal["embedding", "attention", "mlp", "norm", "head", "other"]
 
 NUMPY: Final = {
-    **{"F64": "<f8", "F32": "<f4", "F16": "<f2", "BOOL": "?"},
-    **{"I64": "<i8", "I32": "<i4", "I16": "<i2", "I8": "i1", "U8": "u1"},
+    "F64": "<f8",
+    "F32": "<f4",
+    "F16": "<f2",
+    "BOOL": "?",
+    "I64": "<i8",
+    "I32": "<i4",
+    "I16": "<i2",
+    "I8": "i1",
+    "U8": "u1",
 }
 GROUPS: Final[tuple[tuple[Group, re.Pattern[str]], ...]] = (
     ("norm", re.compile(r"norm")),

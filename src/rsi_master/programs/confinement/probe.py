@@ -86,7 +86,7 @@ def _try_in_child(plan: Confinement, secret: Path, writer: int) -> NoReturn:
         answer = "ok" if plan.tier == "none" else _leaks(inside, secret) or "ok"
     except ConfinementError as error:
         answer = str(error)
-    except Exception as error:  # the child must answer, whatever it was
+    except Exception as error:  # noqa: BLE001 - the child must answer, whatever it was
         answer = f"{type(error).__name__}: {error}"
     os.write(writer, answer.encode())
     os._exit(0)

@@ -44,7 +44,7 @@ def run(order: Run, link: socket.socket) -> NoReturn:
         _confine_and_run(order, link)
     except ConfinementError as error:
         _send(link, Report(state="refused", detail=str(error)))
-    except BaseException as error:  # nothing may unwind into the warm parent's loop
+    except BaseException as error:  # noqa: BLE001 - nothing may unwind into the warm parent's loop
         _send(link, Report(state="refused", detail=f"before the program: {error!r}"))
     finally:
         os._exit(1)
@@ -111,7 +111,7 @@ def _call(entry: str, folder: Path) -> int:
         program(folder)
     except SystemExit as end:
         return end.code if isinstance(end.code, int) else int(end.code is not None)
-    except BaseException:  # whatever a program raises is its own failure: recorded, not handled
+    except BaseException:  # noqa: BLE001 - a program's failure is its own: recorded
         traceback.print_exc()
         return 1
     else:

@@ -1,6 +1,5 @@
 """What a training job tells beside its weights: the spool of metrics and the result."""
 
-import os
 import sys
 import time
 from collections.abc import Iterator
@@ -71,4 +70,4 @@ def write(out: Path, result: TrainResult) -> None:
     """Write `out/result.json` whole or not at all; it is the last thing that a job does."""
     draft = out / "result.json.draft"
     draft.write_bytes(canonical.encode(result.model_dump()))
-    os.replace(draft, out / "result.json")
+    draft.replace(out / "result.json")

@@ -187,7 +187,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     start = time.monotonic()
     try:
         _preload([name for name in options.preload.split(",") if name])
-    except Exception as error:  # any failing import is told to the owner, who names the next step
+    except Exception as error:  # noqa: BLE001 - told to the owner, who names the next step
         detail = f"{type(error).__name__}: {error}"
         parent.tell(Failed(detail=detail[:_DETAIL_CHARACTERS]))
         return 1

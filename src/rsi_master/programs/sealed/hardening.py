@@ -11,6 +11,7 @@ from rsi_master.programs.confinement.plan import ConfinementError
 
 SEALED_UID = 59_417
 _LOG = "serve.log"
+_TASKS = Path("/proc/self/task")
 
 
 def take_sockets() -> tuple[socket.socket, socket.socket]:
@@ -44,14 +45,26 @@ def harden() -> None:
 def leave_root() -> None:
     """Become a user that owns nothing; an ordinary user stays what it is.
 
-    Raises SealUnavailable where the user does not exist, as in some containers.
+    What may be left is the right to read: an installation in a closed home can then still be
+    imported. Raises SealUnavailable where the user does not exist, as in some containers.
     """
     if os.geteuid() != 0:
         return
     try:
-        process.become(SEALED_UID)
+        process.become(SEALED_UID, keep=(kernel.CAP_DAC_READ_SEARCH,))
         harden()
     except ConfinementError as cause:
         raise SealUnavailable(
             "NO_OWN_USER", f"root could not become uid {SEALED_UID}: {cause}; use an ordinary user"
         ) from cause
+
+
+def leave_rights() -> None:
+    """Give up the last capability of this thread; threads that it starts have none."""
+    kernel.keep_capabilities("drop capabilities")
+
+
+def privileged_threads() -> tuple[str, ...]:
+    """Ids of the threads of this process that hold a capability."""
+    found = ((task.name, (task / "status").read_text()) for task in _TASKS.iterdir())
+    return tuple(name for name, status in found if "CapEff:\t0000000000000000" not in status)

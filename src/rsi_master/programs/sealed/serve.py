@@ -7,7 +7,7 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
-from rsi_master.core.errors import Broken, Misuse, RsiError
+from rsi_master.core.errors import Broken, Misuse, RsiError, SealUnavailable
 from rsi_master.core.model import Value
 from rsi_master.core.sealed import SealedSet
 from rsi_master.core.sealed_wire import (
@@ -27,28 +27,46 @@ from rsi_master.programs.sealed.examiner import Examiner
 from rsi_master.programs.sealed.registry import Registry
 from rsi_master.programs.sealed.vault import load
 
+_PATIENCE = 10.0
+
 
 def serve(folder: Path, base: Path) -> int:
     """Serve the set in `folder` over the two inherited sockets; the exit status.
 
     The first frame that is sent describes the set, or says why it cannot be served. Requests are
-    read after the privileges are gone. Rows have a socket and a thread of their own, so that they
-    never wait for a generation.
+    answered without privileges. Rows have a socket and a thread of their own, so that they wait
+    neither for the import of a training stack nor for a generation.
     """
     items, rows = (Channel(connection) for connection in hardening.take_sockets())
     hardening.harden()
     try:
         examiner = _opened(items, folder, base)
-        examiner.prepare()
         hardening.leave_root()
+        _start_rows(rows, examiner)
+        examiner.prepare()
+        hardening.leave_rights()
+        if hardening.privileged_threads():
+            raise SealUnavailable("PRIVILEGES_LEFT", "a library's thread kept a capability")
     except OwnerGoneError:
         return 0
     except RsiError as error:
         items.send(_failed(error))
-        rows.send(_failed(error))
         return error.exit_code
-    threading.Thread(target=_answer_all, args=(rows, examiner), daemon=True).start()
     return _answer_all(items, examiner)
+
+
+def _start_rows(channel: Channel, examiner: Examiner) -> None:
+    """Answer on `channel` in a thread that has given up its rights when this returns."""
+    harmless = threading.Event()
+
+    def answer() -> None:
+        hardening.leave_rights()
+        harmless.set()
+        _answer_all(channel, examiner)
+
+    threading.Thread(target=answer, daemon=True).start()
+    if not harmless.wait(_PATIENCE):
+        raise SealUnavailable("PRIVILEGES_LEFT", "the thread for rows did not start")
 
 
 def _answer_all(channel: Channel, examiner: Examiner) -> int:

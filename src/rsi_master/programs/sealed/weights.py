@@ -52,7 +52,7 @@ class Weights:
     def parse(cls, data: bytes) -> "Weights":
         """The tensors of a file; raises UnreadableError."""
         try:
-            found = deserialize(data)  # type: ignore[no-untyped-call]
+            found = deserialize(data)
         except SafetensorError as cause:
             raise UnreadableError(f"not a safetensors file: {cause}") from cause
         tensors = {

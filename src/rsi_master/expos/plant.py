@@ -1,0 +1,24 @@
+"""The parts that carry experiments and openings, behind their ports."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from rsi_master.core.contract import Contract
+from rsi_master.core.ports import Clock, Compute, ObjectStore, Sealed, Trainer
+from rsi_master.core.state import State
+from rsi_master.expos.ledger import Ledger
+
+
+@dataclass(frozen=True)
+class Plant:
+    """What the engine drives; `scratch` is where checkpoints are laid for the sealed process."""
+
+    contract: Contract
+    state: State
+    ledger: Ledger
+    compute: Compute
+    sealed: Sealed
+    objects: ObjectStore
+    trainer: Trainer
+    clock: Clock
+    scratch: Path

@@ -1,0 +1,126 @@
+"""`rsi act`: any action of the catalogue, typed, from the command line."""
+
+import json
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TextIO
+
+from rsi_master.app.catalog import catalogue
+from rsi_master.app.folder import RunFolder
+from rsi_master.app.home import Home
+from rsi_master.app.plugins import recipes
+from rsi_master.core.action import Role
+from rsi_master.core.errors import Misuse
+from rsi_master.expos.catalogue import Catalogue
+from rsi_master.interfaces import client
+from rsi_master.interfaces.fields import Field, form
+
+DEFAULT_RECIPES = ("sft",)
+
+
+@dataclass(frozen=True)
+class Words:
+    """What was given on the command line: `FIELD=VALUE` words, a JSON text, or `-` for stdin."""
+
+    fields: Sequence[str]
+    json: str | None
+
+    def arguments(self, stdin: TextIO) -> Mapping[str, object]:
+        """The arguments of the action; raises Misuse for words that are none."""
+        if list(self.fields) == ["-"]:
+            return _object(stdin.read(), "standard input")
+        if self.json is not None:
+            if self.fields:
+                raise Misuse("BAD_ARGUMENT", "give FIELD=VALUE words or --json, not both")
+            return _object(self.json, "--json")
+        return dict(map(_pair, self.fields))
+
+
+def submit(
+    folder: RunFolder, home: Home, action: str, arguments: Mapping[str, object], person: bool
+) -> dict[str, object]:
+    """Submit under the token of `$RSI_TOKEN`, or the operator's own for a person who says so."""
+    token = os.environ.get("RSI_TOKEN")
+    if person:
+        token = client.operator_token(folder, home)
+    if not token:
+        raise Misuse(
+            "NO_TOKEN",
+            "set RSI_TOKEN to a token from `rsi token`, or pass --as-operator if the run is yours",
+        )
+    return client.submit(folder, home, token, action, arguments)
+
+
+def names(role: Role | None) -> str:
+    """The actions of a role, or all, with what each does."""
+    found = installed()
+    chosen = [e for e in found if role is None or role in e.views]
+    width = max((len(entry.action.name) for entry in chosen), default=0)
+    return "\n".join(f"{e.action.name:<{width}}  {_first(e.action.__doc__)}" for e in chosen)
+
+
+def usage(role: Role | None) -> str:
+    """How `rsi act` is used, and the actions."""
+    return "\n".join(
+        [
+            "rsi act ACTION [FIELD=VALUE ... | --json '{...}' | -]",
+            "",
+            "A VALUE is read as JSON if it is JSON, else as text. The token comes from $RSI_TOKEN,",
+            "or with --as-operator from whoever started the run; the run from $RSI_RUN or --run.",
+            "`rsi act ACTION --help` explains the fields, `--list --role ROLE` lists by role.",
+            "",
+            names(role),
+        ]
+    )
+
+
+def explain(action: str) -> str:
+    """The fields of an action."""
+    entry = installed().entry(action)
+    asked = form(entry.action)
+    roles = ", ".join(role.value for role in entry.views)
+    text = " ".join((entry.action.__doc__ or "").split())
+    lines = [f"rsi act {action}", "", text, f"Open to: {roles}", "", "Fields:"]
+    lines += _lines(asked.fields) or ["  none"]
+    for name, fields in asked.parts.items():
+        lines += ["", f"{name}:", *_lines(fields)]
+    return "\n".join(lines)
+
+
+def installed() -> Catalogue:
+    """The catalogue over the recipe that the package brings."""
+    return catalogue(recipes(DEFAULT_RECIPES))
+
+
+def _pair(word: str) -> tuple[str, object]:
+    name, equals, value = word.partition("=")
+    if not equals or not name:
+        raise Misuse("BAD_ARGUMENT", f"{word!r} is not FIELD=VALUE; see `rsi act ACTION --help`")
+    try:
+        return name, json.loads(value)
+    except ValueError:
+        return name, value
+
+
+def _object(text: str, origin: str) -> Mapping[str, object]:
+    try:
+        raw = json.loads(text)
+    except ValueError as cause:
+        raise Misuse("BAD_ARGUMENT", f"{origin} is not JSON: {cause}") from cause
+    if not isinstance(raw, dict):
+        raise Misuse("BAD_ARGUMENT", f"{origin} is not a JSON object of fields")
+    return raw
+
+
+def _lines(fields: Sequence[Field]) -> list[str]:
+    width = max((len(field.name) for field in fields), default=0)
+    return [
+        f"  {field.name:<{width}}  {field.type}"
+        + (" (required)" if field.default is None else f" (default {field.default})")
+        for field in fields
+    ]
+
+
+def _first(text: str | None) -> str:
+    return " ".join((text or "").split()).partition(". ")[0].rstrip(".")

@@ -1,0 +1,293 @@
+"""The command line. Every command is thin: it finds the run, asks a part, prints, exits.
+
+What only some commands need is imported inside them: `rsi status` must start in a moment.
+"""
+
+import json
+import sys
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+
+from rsi_master.app.home import Home
+from rsi_master.core.action import Role
+from rsi_master.core.errors import Misuse, RsiError
+from rsi_master.interfaces import runs
+from rsi_master.interfaces.runs import RUNS
+
+INTERRUPTED = 130
+BROKEN = 7
+WIDE = 400
+
+app = typer.Typer(
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+    help="Develop a language model autonomously, and prove how it was reached. `rsi demo` shows "
+    "a whole run. Exit codes: 0 ok, 1 a finding or no champion, 2 wrong use, 3 refused, 4 denied "
+    "by the policy, 5 over budget, 6 sealed data, 7 infrastructure, 130 interrupted.",
+)
+
+RunsFolder = Annotated[Path, typer.Option("--runs", help="The folder that holds the run folders.")]
+RunName = Annotated[
+    str | None,
+    typer.Argument(
+        metavar="RUN", help="A run folder or a part of its id; $RSI_RUN or else the newest."
+    ),
+]
+RunOption = Annotated[
+    str | None, typer.Option("--run", help="A run folder or a part of its id, else the newest.")
+]
+Json = Annotated[bool, typer.Option("--json", help="JSON for programs.")]
+
+
+@app.callback()
+def _options(
+    debug: Annotated[bool, typer.Option("--debug", help="Show the trace of an error.")] = False,
+) -> None:
+    """`main` reads `--debug` itself, since it is also the one that catches."""
+
+
+@app.command()
+def demo(
+    seed: Annotated[int, typer.Option(help="The seed of the contract.")] = 0,
+    folder: RunsFolder = RUNS,
+    as_json: Json = False,
+) -> int:
+    """Run the built-in demonstration, which takes minutes."""
+    from rsi_master.app import contracts  # noqa: PLC0415 - late: only runs need it
+    from rsi_master.interfaces import launch  # noqa: PLC0415 - late: it loads the whole system
+
+    home = Home.default()
+    run_folder = launch.begin(contracts.demo(seed), "the demonstration", folder, home)
+    return launch.work(run_folder, home, as_json)
+
+
+@app.command()
+def init(
+    name: Annotated[str, typer.Argument(metavar="NAME", help="The name of the contract.")],
+    out: Annotated[Path | None, typer.Option(help="Where to write; NAME.toml by default.")] = None,
+) -> int:
+    """Write a contract with every key explained."""
+    from rsi_master.app import contracts  # noqa: PLC0415 - late: only runs need it
+    from rsi_master.interfaces import words  # noqa: PLC0415 - late
+
+    path = out or Path(f"{name}.toml")
+    text = contracts.fresh(name)
+    try:
+        with path.open("x", encoding="utf-8") as file:
+            file.write(text)
+    except FileExistsError as cause:
+        raise Misuse(
+            "EXISTS", f"{path} exists and is not overwritten; name another --out"
+        ) from cause
+    except OSError as cause:
+        raise Misuse("UNWRITABLE", f"{path} cannot be written: {cause.strerror}") from cause
+    typer.echo(f"wrote {words.shown(path)}; edit it, then: rsi run {words.shown(path)}")
+    return 0
+
+
+@app.command()
+def run(
+    contract: Annotated[Path, typer.Argument(metavar="CONTRACT", help="A contract file (TOML).")],
+    folder: RunsFolder = RUNS,
+    as_json: Json = False,
+) -> int:
+    """Start a run under a contract and work until it is over."""
+    from rsi_master.interfaces import launch  # noqa: PLC0415 - late: it loads the whole system
+
+    home = Home.default()
+    run_folder = launch.begin(launch.contract_text(contract), str(contract), folder, home)
+    return launch.work(run_folder, home, as_json)
+
+
+@app.command()
+def resume(name: RunName = None, folder: RunsFolder = RUNS, as_json: Json = False) -> int:
+    """Go on with a run that was stopped half-way."""
+    from rsi_master.interfaces import launch  # noqa: PLC0415 - late: it loads the whole system
+
+    return launch.work(runs.find(name, folder), Home.default(), as_json)
+
+
+@app.command()
+def status(name: RunName = None, folder: RunsFolder = RUNS, as_json: Json = False) -> int:
+    """Show where a run stands, also while it works."""
+    from rsi_master.app.reader import read  # noqa: PLC0415 - late: not every command reads
+    from rsi_master.interfaces.status import Glance  # noqa: PLC0415 - late
+
+    glance = Glance(read(runs.find(name, folder)), Home.default())
+    if as_json:
+        typer.echo(glance.status().model_dump_json())
+    else:
+        glance.show(_console())
+    return 0
+
+
+@app.command()
+def show(
+    thing: Annotated[
+        str, typer.Argument(metavar="ID", help="An id, or a part of it; #N an event.")
+    ],
+    name: RunOption = None,
+    folder: RunsFolder = RUNS,
+    as_json: Json = False,
+) -> int:
+    """Show one recorded thing in full, by its id."""
+    from rsi_master.app.reader import read  # noqa: PLC0415 - late: not every command reads
+    from rsi_master.interfaces import lookup  # noqa: PLC0415 - late
+    from rsi_master.interfaces.show import sheet  # noqa: PLC0415 - late
+
+    record = read(runs.find(name, folder))
+    found = sheet(record, lookup.find(record, thing))
+    typer.echo(found.json() if as_json else found.text())
+    return 0
+
+
+@app.command()
+def graph(
+    name: RunName = None,
+    folder: RunsFolder = RUNS,
+    as_json: Json = False,
+    as_dot: Annotated[bool, typer.Option("--dot", help="For Graphviz.")] = False,
+) -> int:
+    """Show who tried what, and the way to the champion."""
+    from rsi_master.app.reader import read  # noqa: PLC0415 - late: not every command reads
+    from rsi_master.interfaces import tree  # noqa: PLC0415 - late
+
+    record = read(runs.find(name, folder))
+    if as_json:
+        typer.echo(tree.graph(record).model_dump_json())
+    elif as_dot:
+        typer.echo(tree.dot(tree.graph(record)))
+    else:
+        _console().print(tree.tree(record))
+    return 0
+
+
+@app.command()
+def verify(
+    name: RunName = None,
+    folder: RunsFolder = RUNS,
+    key: Annotated[Path | None, typer.Option(help="The public key you trust.")] = None,
+    note: Annotated[list[Path] | None, typer.Option(help="A signed head that you hold.")] = None,
+    as_json: Json = False,
+) -> int:
+    """Check a record against its signed heads."""
+    from rsi_master.app.reader import check  # noqa: PLC0415 - late: not every command reads
+    from rsi_master.interfaces import verdict  # noqa: PLC0415 - late
+
+    run_folder = runs.find(name, folder)
+    report = check(run_folder, key, tuple(note or ()))
+    tier = verdict.tier_of(run_folder)
+    if as_json:
+        data = {**report.model_dump(mode="json"), "sound": report.sound, "tier": tier}
+        typer.echo(json.dumps(data, ensure_ascii=False))
+    else:
+        typer.echo(verdict.text(report, tier))
+    return 0 if report.sound else 1
+
+
+@app.command()
+def doctor(folder: RunsFolder = RUNS, as_json: Json = False) -> int:
+    """Say what this machine offers to a run."""
+    from rsi_master.interfaces.doctor import examine  # noqa: PLC0415 - late: it loads adapters
+
+    health = examine(Home.default(), folder)
+    typer.echo(health.model_dump_json() if as_json else health.text())
+    return 0 if health.ready else 3
+
+
+@app.command(context_settings={"help_option_names": []})
+def act(  # noqa: PLR0913 - one parameter for each option
+    action: Annotated[str | None, typer.Argument(metavar="ACTION", help="Its name.")] = None,
+    fields: Annotated[
+        list[str] | None, typer.Argument(metavar="[FIELD=VALUE]...", help="Or - for stdin.")
+    ] = None,
+    text: Annotated[str | None, typer.Option("--json", help="All fields as JSON.")] = None,
+    name: RunOption = None,
+    person: Annotated[
+        bool, typer.Option("--as-operator", help="Use the token of whoever started the run.")
+    ] = False,
+    listing: Annotated[bool, typer.Option("--list", help="List the actions.")] = False,
+    role: Annotated[Role | None, typer.Option(help="With --list: of that role.")] = None,
+    explain: Annotated[bool, typer.Option("--help", help="Explain an action.")] = False,
+) -> int:
+    """Carry out any action by token; answers in JSON."""
+    from rsi_master.interfaces import act as acting  # noqa: PLC0415 - late: it loads the catalogue
+
+    if action is None or listing or explain:
+        typer.echo(acting.explain(action) if action and explain else acting.usage(role))
+        return 0
+    given = acting.Words(fields or [], text).arguments(sys.stdin)
+    answer = acting.submit(runs.find(name), Home.default(), action, given, person)
+    code = answer.get("exit", BROKEN)
+    typer.echo(json.dumps(answer, ensure_ascii=False))
+    return 0 if answer["ok"] else code if isinstance(code, int) else BROKEN
+
+
+@app.command()
+def token(
+    name: Annotated[str, typer.Argument(metavar="RUN", help="A run folder or a part of its id.")],
+    role: Annotated[Role, typer.Argument(metavar="ROLE", help="main, worker, reviewer, operator.")],
+    node: Annotated[str | None, typer.Argument(metavar="NODE", help="w1, r1 …")] = None,
+    folder: RunsFolder = RUNS,
+) -> int:
+    """Issue a lasting token of a role, as operator."""
+    from rsi_master.interfaces.passes import issue  # noqa: PLC0415 - late: not every command reads
+
+    typer.echo(issue(runs.find(name, folder), Home.default(), role, node))
+    return 0
+
+
+def _console() -> Console:
+    """As wide as the terminal; elsewhere lines are not broken."""
+    return Console(width=None if sys.stdout.isatty() else WIDE, highlight=False)
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run a command; every failure is one line and an exit code. The outermost boundary."""
+    words = list(sys.argv[1:] if argv is None else argv)
+    try:
+        return _run([word for word in words if word != "--debug"])
+    except (Exception, KeyboardInterrupt) as problem:
+        if "--debug" in words:
+            raise
+        failure = _failure(problem)
+    if next((word for word in words if not word.startswith("-")), "") == "act":
+        typer.echo(json.dumps({"ok": False, **asdict(failure)}, ensure_ascii=False))
+    else:
+        typer.echo(f"rsi: {failure.code}: {failure.message}", err=True)
+    return failure.exit
+
+
+def _run(words: list[str]) -> int:
+    code = typer.main.get_command(app).main(
+        args=words or ["--help"], prog_name="rsi", standalone_mode=False
+    )
+    if code == INTERRUPTED:  # that is how typer tells of Ctrl-C
+        raise KeyboardInterrupt
+    return code if isinstance(code, int) else 0
+
+
+@dataclass(frozen=True)
+class _Failure:
+    """What is told of an error."""
+
+    code: str
+    message: str
+    exit: int
+
+
+def _failure(problem: BaseException) -> _Failure:
+    if isinstance(problem, RsiError):
+        return _Failure(problem.code, problem.message, problem.exit_code)
+    if isinstance(problem, typer.TyperException):
+        return _Failure("USAGE", f"{problem.format_message()} See `rsi --help`.", 2)
+    if isinstance(problem, typer.Abort | KeyboardInterrupt):
+        return _Failure("INTERRUPTED", "interrupted; `rsi status` says how to go on", INTERRUPTED)
+    told = " ".join(f"{type(problem).__name__}: {problem}".split())
+    return _Failure("UNEXPECTED", f"{told}; --debug shows the trace", BROKEN)

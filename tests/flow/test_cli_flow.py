@@ -1,0 +1,288 @@
+"""The command line on whole runs with the test recipe."""
+
+import contextlib
+import io
+import json
+import shutil
+import signal
+import sqlite3
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from rsi_master.adapters.store.notes import NoteFolder
+from rsi_master.agents.playbook.main import MainPlaybook
+from rsi_master.agents.playbook.reviewer import ReviewerPlaybook
+from rsi_master.app import start
+from rsi_master.app.folder import RunFolder
+from rsi_master.app.reader import read
+from rsi_master.interfaces.cli import main
+from rsi_master.interfaces.runs import newest
+from rsi_master.testing.agents import SketchWorker
+from tests.flow.contracts import sketch
+
+QUICK: tuple[dict[str, object], ...] = ({"steps": 2}, {"steps": 3, "gain": 0.15})
+SLOW = """
+import sys
+from rsi_master.agents.playbook.main import MainPlaybook
+from rsi_master.agents.playbook.reviewer import ReviewerPlaybook
+from rsi_master.app import start
+from rsi_master.interfaces.cli import main
+from rsi_master.testing.agents import SketchWorker
+
+worker = SketchWorker([{"steps": 300, "pause": 0.05}])
+start.playbook = lambda: {"main": MainPlaybook(), "reviewer": ReviewerPlaybook(), "worker": worker}
+sys.exit(main(sys.argv[1:]))
+"""
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """A folder with blanks and an umlaut, its own installation, and a finished run in it."""
+    folder = tmp_path_factory.mktemp("wörk place")
+    (folder / "sketch.toml").write_text(sketch(), encoding="utf-8")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder)
+        patch.setenv("RSI_HOME", str(folder / "home"))
+        patch.delenv("RSI_RUN", raising=False)
+        patch.setattr(
+            start,
+            "playbook",
+            lambda: {
+                "main": MainPlaybook(),
+                "reviewer": ReviewerPlaybook(),
+                "worker": SketchWorker(QUICK),
+            },
+        )
+        code, told = said("run", "sketch.toml")
+        (folder / "told.txt").write_text(told, encoding="utf-8")
+        assert code == 0, told
+        yield folder
+
+
+def said(*words: str) -> tuple[int, str]:
+    """Exit code and output of a command in this process."""
+    out = io.StringIO()
+    with contextlib.redirect_stdout(out):
+        code = main(words)
+    return code, out.getvalue()
+
+
+def answered(*words: str) -> tuple[int, dict[str, object]]:
+    """Exit code and the one JSON object of a command."""
+    code, text = said(*words)
+    answer = json.loads(text)
+    assert isinstance(answer, dict)
+    return code, answer
+
+
+def run_of(place: Path) -> RunFolder:
+    return newest(place / "runs")
+
+
+def test_a_run_tells_its_story_and_its_end(place: Path) -> None:
+    story, _, end = (place / "told.txt").read_text(encoding="utf-8").partition("\n\n")
+    assert "SEALED_PROMPT 10" in story
+    topics = [line.split()[1] for line in story.splitlines()]
+    wanted = ["run", "scored", "data", "main", "w1", "trained", "r1", "claim"]
+    assert [topic for topic in dict.fromkeys(topics) if topic in wanted] == wanted
+    folder = run_of(place)
+    state = read(folder).state
+    assert state.finished is not None
+    assert state.finished.champion is not None
+    assert f"Champion {state.finished.champion[-8:]} on the holdout" in end
+    assert "  base        " in end
+    assert "  difference  +" in end
+    note = NoteFolder(folder.notes).all()[-1][1]
+    assert note.splitlines()[-1] in end
+    assert f"signed head  {len(read(folder).events)} events" in end
+    assert f"rsi verify runs/{folder.id}" in end
+
+
+def test_status_shows_the_same_as_its_json(place: Path) -> None:
+    code, shown = said("status")
+    assert code == 0
+    code, answer = answered("status", "--json")
+    assert code == 0
+    assert answer["standing"] == "finished"
+    assert f"{answer['run']} is finished" in shown
+    assert "isolation" in shown
+    assert str(answer["best"])[-8:] in shown
+    assert "Next:" in shown
+
+
+@pytest.mark.parametrize(
+    ("part", "kind"), [("w1", "worker"), ("r1", "review"), ("#0", "event"), ("base", "experiment")]
+)
+def test_show_finds_by_name_or_position(place: Path, part: str, kind: str) -> None:
+    code, answer = answered("show", part, "--json")
+    assert (code, answer["kind"]) == (0, kind)
+    assert said("show", part)[1].startswith(f"{kind} {answer['id']}\n")
+
+
+def test_show_finds_everything_by_a_part_of_its_id(place: Path) -> None:
+    record = read(run_of(place))
+    experiment = next(e for e in record.state.experiments.values() if e.checkpoint is not None)
+    assert experiment.checkpoint is not None
+    wanted = {
+        experiment.id: "experiment",
+        next(iter(record.state.datasets)): "dataset",
+        experiment.checkpoint.artifact.digest: "artifact",
+    }
+    for whole, kind in wanted.items():
+        code, answer = answered("show", whole[7:19] if ":" in whole else whole[-8:], "--json")
+        assert (code, answer["kind"], answer["id"]) == (0, kind, whole)
+        assert said("show", whole)[0] == 0
+
+
+def test_show_lists_candidates_of_an_ambiguous_id(
+    place: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    first = next(name for name in read(run_of(place)).state.experiments if name != "base")
+    assert main(["show", first[:6]]) == 2
+    told = capsys.readouterr().err
+    assert "AMBIGUOUS" in told
+    assert first in told
+    assert main(["show", "no such thing"]) == 2
+
+
+def test_graph_shows_the_way_to_the_champion(place: Path) -> None:
+    state = read(run_of(place)).state
+    assert state.finished is not None
+    champion = str(state.finished.champion)
+    code, shown = said("graph")
+    assert code == 0
+    assert f"champion  base -> {champion[-8:]}" in shown
+    code, answer = answered("graph", "--json")
+    assert answer["champion"] == ["base", champion]
+    edges = answer["edges"]
+    assert isinstance(edges, list)
+    assert {"source": "w1", "target": "r1", "kind": "scope"} in edges
+    assert {"source": "base", "target": champion, "kind": "continues"} in edges
+    assert said("graph", "--dot")[1].startswith("digraph run {")
+
+
+def test_verify_finds_a_flipped_byte(place: Path, tmp_path: Path) -> None:
+    code, answer = answered("verify", "--json")
+    assert (code, answer["sound"], answer["flaws"]) == (0, True, [])
+    assert "operator-signed only" in said("verify")[1]
+    copy = tmp_path / "cöpy"
+    shutil.copytree(run_of(place).path, copy)
+    with contextlib.closing(sqlite3.connect(copy / "ledger.db")) as table:
+        query = "select rowid, body from events order by rowid limit 1 offset 7"
+        row, body = table.execute(query).fetchone()
+        changed = bytes(body).replace(b"main", b"mein", 1).replace(b'"os"', b'"or"', 1)
+        assert changed != bytes(body)
+        table.execute("update events set body = ? where rowid = ?", (changed, row))
+        table.commit()
+    code, shown = said("verify", str(copy))
+    assert code == 1
+    assert "EVENT_ALTERED: event 7: " in shown
+    assert "does not hold" in shown
+
+
+def test_verify_takes_a_head_that_somebody_else_holds(place: Path, tmp_path: Path) -> None:
+    held = tmp_path / "head.note"
+    held.write_text(NoteFolder(run_of(place).notes).all()[-1][1], encoding="utf-8")
+    code, shown = said("verify", "--note", str(held))
+    assert code == 0
+    assert "anchored up to event" in shown
+
+
+def test_a_finished_run_is_resumed_by_telling_its_end_again(place: Path) -> None:
+    before = len(read(run_of(place)).events)
+    code, shown = said("resume")
+    assert code == 0
+    assert "on the holdout" in shown
+    assert len(read(run_of(place)).events) == before
+
+
+def test_actions_need_a_token_and_stay_in_their_role(
+    place: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert answered("act", "quota.read")[1]["code"] == "NO_TOKEN"
+    code, answer = answered("act", "data.list", "--as-operator")
+    assert (code, answer["ok"]) == (0, True)
+    run = run_of(place).id
+    code, issued = said("token", run, "worker", "w1")
+    assert code == 0
+    monkeypatch.setenv("RSI_TOKEN", issued.strip())
+    code, answer = answered("act", "worker.current")
+    assert (code, answer["ok"]) == (0, True)
+    code, answer = answered("act", "champion.claim", "experiment=base")
+    assert (code, answer["exit"]) == (4, 4)
+    monkeypatch.setenv("RSI_TOKEN", "rsi_guessed")
+    assert answered("act", "worker.current")[1]["code"] == "UNKNOWN_TOKEN"
+    assert main(["token", run, "worker", "w99"]) == 2
+
+
+def test_readers_load_no_training_stack(place: Path) -> None:
+    for command in ("status", "graph", "verify"):
+        code = (
+            "import sys\n"
+            "from rsi_master.interfaces.cli import main\n"
+            f"assert main([{command!r}]) == 0\n"
+            "heavy = {'torch', 'transformers', 'trl', 'peft', 'datasets', 'scipy', 'numpy'}\n"
+            "print(sorted(heavy & set(sys.modules)))\n"
+        )
+        done = subprocess.run(
+            [sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True
+        )
+        assert done.stdout.splitlines()[-1] == "[]", command
+
+
+def test_a_run_is_stopped_visited_and_resumed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("RSI_HOME", str(tmp_path / "home"))
+    Path("sketch.toml").write_text(sketch("slow"), encoding="utf-8")
+    with owner("run", "sketch.toml") as running:
+        assert answered("status", "--json")[1]["standing"] == "running"
+        guided = answered("act", "run.guide", "text=small steps first", "--as-operator")
+        assert guided[0] == 0, guided
+        assert main(["resume"]) == 3
+        assert "RUN_OWNED" in capsys.readouterr().err
+        running.send_signal(signal.SIGINT)
+        _, told = running.communicate(timeout=30)
+        assert running.returncode == 130, told
+        assert "go on with: rsi resume " in told
+
+    time.sleep(1.1)
+    visited = answered("act", "run.guide", "text=and now larger", "--as-operator")
+    assert visited[0] == 0, visited
+    record = read(newest(tmp_path / "runs"))
+    guidance = [given.text for given in record.state.guidance]
+    assert guidance == ["small steps first", "and now larger"]
+    age = record.state.at - record.events[0].at
+    assert record.state.wall(record.state.at) < age - 1.0, "time without an owner is free"
+
+    assert answered("act", "run.stop", "reason=enough", "--as-operator")[0] == 0
+    code, text = said("resume", "--json")
+    assert code == 1, "stopped, so there is no champion"
+    *events, end = [json.loads(line) for line in text.splitlines()]
+    assert end["outcome"] == "stopped"
+    assert events[0]["position"] > record.state.position, "history is not told again"
+    assert said("verify")[0] == 0
+
+
+@contextlib.contextmanager
+def owner(*words: str) -> Iterator["subprocess.Popen[str]"]:
+    """A run in a process of its own, once its first experiment is submitted."""
+    with subprocess.Popen(
+        [sys.executable, "-c", SLOW, *words],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as process:
+        assert process.stdout is not None
+        try:
+            assert any("submits" in line for line in iter(process.stdout.readline, ""))
+            yield process
+        finally:
+            if process.poll() is None:
+                process.kill()

@@ -1,0 +1,64 @@
+"""Allocation: the floor of three experiments a direction, and what the rest allows."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rsi_master.core.action import Amounts
+from rsi_master.core.event import Fact
+from rsi_master.core.run import ActionIntended
+from rsi_master.core.state import State
+from rsi_master.core.turn import Limits
+from rsi_master.research.allocation import directions, limits
+from rsi_master.testing import tape
+from rsi_master.testing.rig import sketch_contract
+
+
+def allowed(*facts: Fact, closing: bool = False, **sections: dict[str, object]) -> Limits:
+    contract = sketch_contract(**sections)
+    return limits(State.replay(contract, tape.events(facts)), contract, closing)
+
+
+@pytest.mark.parametrize(("total", "most"), [(1, 2), (10, 2), (15, 3), (30, 6), (60, 12)])
+def test_directions_are_three_fifths_of_a_third_and_at_least_two(total: int, most: int) -> None:
+    assert directions(total) == most
+
+
+@given(st.integers(10, 1000), st.integers(3, 1000))
+def test_each_direction_can_have_its_floor_within_the_exploring_share(
+    total: int, share: int
+) -> None:
+    found = allowed(budget={"experiments": total}, research={"experiments_per_worker": share})
+    assert found.experiments_each >= 3
+    assert found.directions * found.experiments_each <= 0.6 * total + 1e-9
+
+
+def test_a_small_budget_still_opens_two_directions_of_one() -> None:
+    found = allowed(budget={"experiments": 2})
+    assert (found.directions, found.experiments_each) == (2, 1)
+
+
+def test_workers_side_by_side_and_in_all_are_bounded() -> None:
+    research = {"workers": 3, "parallel_workers": 2}
+    assert allowed(research=research).workers_now == 2
+    one = (tape.worker("w1"),)
+    assert allowed(*one, research=research).workers_now == 1
+    two = (*one, tape.worker("w2"))
+    assert allowed(*two, research=research).workers_now == 0
+    done = (*two, tape.finalised("w1"), tape.finalised("w2"))
+    assert allowed(*done, research=research).workers_now == 1
+    assert allowed(*done, research=research).verifications == 1
+
+
+@pytest.mark.parametrize(
+    "reserve",
+    [Amounts(experiments=10), Amounts(evaluations=59), Amounts(device_seconds=1000)],
+)
+def test_without_means_for_another_experiment_it_is_time_to_close(reserve: Amounts) -> None:
+    intent = ActionIntended(intent="i", action="experiment.submit", arguments={}, reserve=reserve)
+    assert not allowed().closing
+    assert allowed(intent).closing
+
+
+def test_closing_is_handed_on() -> None:
+    assert allowed(closing=True).closing

@@ -1,0 +1,200 @@
+"""Laws over a record: each broken by hand gives its flaw, and a good record gives none."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from rsi_master.core.action import Amounts
+from rsi_master.core.event import Event, Fact
+from rsi_master.core.run import (
+    ActionIntended,
+    ActionSettled,
+    ClaimFailed,
+    ClaimOpened,
+    ClaimScored,
+    RunFinished,
+)
+from rsi_master.core.score import ClaimResult
+from rsi_master.expos.books import CHECKS
+from rsi_master.testing import tape
+from rsi_master.testing.rig import Rig
+
+FINISHED = RunFinished(outcome="champion", champion="b", reason="done")
+INTENDED = ActionIntended(intent="i", action="worker.create", arguments={}, reserve=Amounts())
+SETTLED = ActionSettled(intent="i", outcome="done")
+OPENED = ClaimOpened(experiment="b", intent="c", name="claim-c")
+FAILED = ClaimFailed(experiment="b", name="claim-c", reason="gone", spent=Amounts())
+GOOD: tuple[Fact, ...] = (
+    INTENDED,
+    tape.worker("w1"),
+    SETTLED,
+    *tape.life("a"),
+    *tape.life("b", init="a"),
+    tape.finalised("w1", "b"),
+    OPENED,
+    ClaimScored(
+        experiment="b",
+        name="claim-c",
+        result=ClaimResult(
+            champion=tape.scored("holdout", 0.6),
+            base=tape.scored("holdout", 0.2),
+            difference=None,
+            weights=tape.digest("weights b"),
+            protocol=tape.digest("protocol"),
+            seconds=1.0,
+        ),
+        spent=Amounts(evaluations=2),
+    ),
+    FINISHED,
+)
+
+
+def flaws(facts: Sequence[Fact]) -> list[str]:
+    return flaws_of(tape.events(facts))
+
+
+def flaws_of(events: Sequence[Event]) -> list[str]:
+    return [flaw.code for check in CHECKS for flaw in check(events)]
+
+
+def without(fact: Fact) -> tuple[Fact, ...]:
+    assert fact in GOOD
+    return tuple(known for known in GOOD if known != fact)
+
+
+def instead(fact: Fact, *others: Fact) -> tuple[Fact, ...]:
+    assert fact in GOOD
+    return tuple(new for known in GOOD for new in (others if known == fact else (known,)))
+
+
+def test_a_good_record_has_no_flaw() -> None:
+    assert flaws(GOOD) == []
+
+
+def test_a_record_under_way_has_no_flaw_at_any_moment() -> None:
+    for count in range(len(GOOD)):
+        assert flaws(GOOD[:count]) == [], GOOD[count]
+
+
+def test_a_run_on_fakes_has_no_flaw(tmp_path: Path) -> None:
+    rig = Rig(tmp_path)
+    try:
+        rig.score_base()
+        _, name = rig.explored(rig.add())
+        _, again = rig.verified(name)
+        rig.main().act("champion.claim", experiment=again)
+        rig.settle()
+        assert flaws_of(rig.events()) == []
+    finally:
+        rig.close()
+
+
+END_B = tape.ended("b")
+BROKEN: dict[str, tuple[tuple[Fact, ...], str]] = {
+    "an outcome without an intent": (without(INTENDED), "OUTCOME_WITHOUT_INTENT"),
+    "an outcome twice": (instead(SETTLED, SETTLED, SETTLED), "OUTCOME_WITHOUT_INTENT"),
+    "an intent that is never settled": (without(SETTLED), "INTENT_OPEN"),
+    "a fence that skips": (
+        instead(tape.planned("b"), tape.planned("b", 2)),
+        "FENCE",
+    ),
+    "a fence that stands still": (
+        instead(
+            tape.attempted("b"),
+            tape.attempted("b", ending="lost"),
+            tape.planned("b"),
+            tape.attempted("b", seconds=0),
+        ),
+        "FENCE",
+    ),
+    "two attempts at once": (
+        instead(tape.planned("b"), tape.planned("b"), tape.planned("b", 2)),
+        "ATTEMPT_TWICE",
+    ),
+    "an end without a beginning": (without(tape.planned("b")), "ATTEMPT_END"),
+    "an attempt that ends twice": (
+        instead(tape.attempted("b"), tape.attempted("b"), tape.attempted("b", seconds=0)),
+        "ATTEMPT_END",
+    ),
+    "an attempt that never ends": (
+        instead(END_B, tape.planned("b", 2, "evaluate"), END_B),
+        "ATTEMPT_OPEN",
+    ),
+    "an experiment queued twice": (
+        instead(tape.queued("a"), tape.queued("a"), tape.queued("a")),
+        "EXPERIMENT_TWICE",
+    ),
+    "an experiment that ends twice": (instead(END_B, END_B, END_B), "EXPERIMENT_TWICE"),
+    "an experiment that never ends": (without(END_B), "EXPERIMENT_OPEN"),
+    "an end of an unknown experiment": (
+        (*GOOD[:-1], tape.ended("z", seconds=0.0), FINISHED),
+        "EXPERIMENT_UNKNOWN",
+    ),
+    "device time that nobody used": (instead(END_B, tape.ended("b", seconds=2.5)), "BOOKS"),
+    "device time that is not counted": (instead(END_B, tape.ended("b", seconds=1.5)), "BOOKS"),
+    "a start from nowhere": (without(tape.integrity("a")), "LINEAGE"),
+    "a start from a flagged one": (
+        instead(tape.integrity("a"), tape.integrity("a"), tape.integrity("a", "flagged")),
+        "LINEAGE",
+    ),
+    "a flag that is taken back": (
+        instead(tape.integrity("a"), tape.integrity("a", "flagged"), tape.integrity("a")),
+        "LINEAGE",
+    ),
+    "a start above a flagged one": (
+        (
+            *GOOD[: GOOD.index(END_B) + 1],
+            tape.integrity("a", "flagged"),
+            *tape.life("c", init="b"),
+        ),
+        "LINEAGE",
+    ),
+    "a claim above a flagged one": (
+        instead(OPENED, tape.integrity("a", "flagged"), OPENED),
+        "LINEAGE",
+    ),
+    "other weights scored": (
+        instead(
+            tape.evaluated("b"),
+            tape.evaluated("b").model_copy(update={"weights": tape.digest("weights a")}),
+        ),
+        "WEIGHTS_DIFFER",
+    ),
+    "other weights claimed": (
+        tuple(
+            fact.model_copy(
+                update={"result": fact.result.model_copy(update={"weights": tape.digest("x")})}
+            )
+            if isinstance(fact, ClaimScored)
+            else fact
+            for fact in GOOD
+        ),
+        "WEIGHTS_DIFFER",
+    ),
+    "the holdout opened twice": (instead(OPENED, OPENED, OPENED), "CLAIM_TWICE"),
+    "a result without an opening": (without(OPENED), "CLAIM_UNOPENED"),
+    "a failure of another opening": (
+        (*GOOD[:-1], FAILED.model_copy(update={"name": "claim-d"}), FINISHED),
+        "CLAIM_UNOPENED",
+    ),
+    "work after the end": ((*GOOD, tape.worker("w2")), "AFTER_END"),
+}
+
+
+@pytest.mark.parametrize("what", BROKEN)
+def test_a_broken_law_is_named(what: str) -> None:
+    facts, code = BROKEN[what]
+    assert code in flaws(facts)
+
+
+@pytest.mark.parametrize("what", BROKEN)
+def test_a_flaw_says_where_and_what(what: str) -> None:
+    for check in CHECKS:
+        for flaw in check(tape.events(BROKEN[what][0])):
+            assert flaw.where and flaw.what
+
+
+def test_turns_and_outcomes_may_come_in_after_the_end() -> None:
+    late = (tape.turned("o", "w1"), INTENDED, SETTLED)
+    assert flaws((*without(INTENDED)[:1], *GOOD[3:], *late)) == []

@@ -1,0 +1,188 @@
+import io
+import json
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+from rich.console import Console
+
+from rsi_master.app.home import Home
+from rsi_master.core.action import OS
+from rsi_master.core.contract import Base as PinnedBase
+from rsi_master.core.contract import Budget, Contract, Policy
+from rsi_master.core.errors import Refused
+from rsi_master.core.event import Event, Fact
+from rsi_master.core.experiment import AttemptPlanned, ExperimentQueued
+from rsi_master.core.graph import DirectionClosed, WorkerCreated
+from rsi_master.core.run import OwnerStarted, TurnEnded
+from rsi_master.core.state import State
+from rsi_master.interfaces import doctor, words
+from rsi_master.interfaces.board import Board, Pulse
+from rsi_master.interfaces.narrate import narrate
+from rsi_master.interfaces.progress import JsonLines, Plain, Progress, Screen
+
+DIGEST = "sha256:" + "3fa9c1e2" * 8
+ID = "01a22c3b-d11a-700e-8593-765bcf75d462"
+CONTRACT = Contract(
+    name="told",
+    target="answer [bold]questions",
+    base=PinnedBase(digest=DIGEST),
+    budget=Budget(device_seconds=10, wall_seconds=90, evaluations=10, experiments=10),
+    policy=Policy(sources=("nano/direct",)),
+)
+STORY: Sequence[Fact] = (
+    OwnerStarted(resumed=False, tier="namespaces", platform="linux"),
+    WorkerCreated(
+        node="w1",
+        direction="try direct answers",
+        hypothesis="h",
+        task="t",
+        purpose="explore",
+        predecessors=(),
+        data=(),
+        replicates=None,
+        experiments=2,
+    ),
+    ExperimentQueued(
+        experiment=ID,
+        worker="w1",
+        recipe={"name": "sft", "steps": 40},
+        family="f",
+        effective=DIGEST,
+        init="base",
+        data=(),
+        rows=100,
+        seed=0,
+        purpose="explore",
+        replicates=None,
+        seconds=10.0,
+        intent=ID,
+    ),
+    AttemptPlanned(experiment=ID, stage="train", fence=1, job="job-1", spec=None),
+)
+
+
+def events(story: Sequence[Fact] = STORY) -> list[Event]:
+    return [
+        Event(position=at, id=ID, at=100.0 + at, contract=DIGEST, caller=OS, fact=fact)
+        for at, fact in enumerate(story)
+    ]
+
+
+def state() -> State:
+    return State.replay(CONTRACT, events())
+
+
+def printed(board: Board) -> str:
+    console = Console(file=io.StringIO(), width=120)
+    console.print(board.render())
+    text = console.file.getvalue()  # type: ignore[attr-defined]
+    return str(text)
+
+
+def spool(folder: Path, metrics: str) -> Pulse:
+    out = folder / "job-1" / "out"
+    out.mkdir(parents=True)
+    (out / "metrics.jsonl").write_text(metrics, encoding="utf-8")
+    return Pulse(folder)
+
+
+def test_the_board_shows_directions_jobs_and_what_is_left(tmp_path: Path) -> None:
+    pulse = spool(tmp_path, '{"step": 9}\n{"step": 10, "loss": 1.5}\n{"step": 11, "lo')
+    text = printed(Board("told", CONTRACT, state(), 145.0, pulse))
+    assert "answer [bold]questions" in text, "text of a contract is no markup"
+    assert "45 s used, 45 s left" in text
+    assert "try direct answers" in text
+    assert "step 10 of 40 (25 %)" in text
+
+
+@pytest.mark.parametrize("metrics", ["", "no json\n", '{"loss": 1}\n', "[1]\n"])
+def test_metrics_without_a_step_are_no_progress(tmp_path: Path, metrics: str) -> None:
+    pulse = spool(tmp_path, metrics)
+    assert pulse.step(state().experiments[ID]) is None
+
+
+def test_a_job_that_has_written_nothing_is_no_progress(tmp_path: Path) -> None:
+    assert Pulse(tmp_path).step(state().experiments[ID]) is None
+
+
+def test_progress_tells_only_what_is_new() -> None:
+    stream = io.StringIO()
+    with Progress(Plain(stream), CONTRACT, start=1) as progress:
+        for event in events():
+            progress(event)
+    lines = stream.getvalue().splitlines()
+    assert [line.split()[1] for line in lines] == ["main", "w1"]
+    assert lines[0].startswith("    1.0s")
+
+
+def test_json_lines_are_the_recorded_events() -> None:
+    stream = io.StringIO()
+    with Progress(JsonLines(stream), CONTRACT, start=0) as progress:
+        for event in events():
+            progress(event)
+    told = [json.loads(line) for line in stream.getvalue().splitlines()]
+    assert [event["type"] for event in told] == [fact.type for fact in STORY]
+
+
+def test_a_closed_pipe_does_not_hold_the_run_up() -> None:
+    class Closed(io.StringIO):
+        def write(self, text: str) -> int:
+            raise BrokenPipeError
+
+    with Progress(Plain(Closed()), CONTRACT, start=0) as progress:
+        for event in events():
+            progress(event)
+
+
+def test_the_screen_keeps_the_last_decision(tmp_path: Path) -> None:
+    file = io.StringIO()
+    console = Console(file=file, width=120, height=40, force_terminal=True)
+    screen = Screen(console, "told", CONTRACT, Pulse(tmp_path))
+    now = State.under(CONTRACT)
+    closed = DirectionClosed(node="w1", reason="it was refuted")
+    failed = TurnEnded(order="o", node="w1", outcome="failed", detail="too late")
+    for event in events((*STORY, closed, failed)):
+        now.apply(event)
+        screen.show(event, narrate(event, now))
+    screen.refresh(now)
+    screen.close()
+    assert "last decision: Main closes w1: it was refuted" in file.getvalue()
+    assert "w1 failed: too late" in file.getvalue()
+
+
+def test_doctor_refuses_where_a_part_is_missing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def missing(_name: str) -> Path:
+        raise Refused("BASE_MISSING", "base 'nano' is not installed; installed: ")
+
+    home = Home(tmp_path / "home")
+    healthy = doctor.examine(home, tmp_path / "runs")
+    assert not home.root.exists(), "looking changes nothing"
+    assert {check.name for check in healthy.checks} >= {"python", "isolation", "disk", "recipes"}
+    monkeypatch.setattr("rsi_master.app.plugins.base_folder", missing)
+    ill = doctor.examine(home, tmp_path / "runs")
+    assert not ill.ready
+    assert "missing  bases" in ill.text()
+    assert "would be refused" in ill.text()
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [(0.04, "0.0 s"), (9.96, "10 s"), (119, "119 s"), (125, "2 min 5 s"), (12_000, "3 h 20 min")],
+)
+def test_times_read_well(value: float, text: str) -> None:
+    assert words.seconds(value) == text
+
+
+def test_paths_can_be_pasted_into_a_shell(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert words.shown(tmp_path / "runs" / "demo") == "runs/demo"
+    assert words.shown(tmp_path / "my rüns") == "'my rüns'"
+
+
+def test_ids_are_shortened_to_the_part_that_tells_them_apart() -> None:
+    assert words.short(ID) == "cf75d462"
+    assert words.short(DIGEST) == "3fa9c1e2"
+    assert words.short("base") == "base"

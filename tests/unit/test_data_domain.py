@@ -1,0 +1,145 @@
+"""The data pool: rows have an id only after the scan, and sources are those of the contract."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import cast
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rsi_master.core.artifact import Row
+from rsi_master.core.dataset import DatasetRefused, DatasetRegistered, Source
+from rsi_master.core.errors import Misuse, PolicyDenied
+from rsi_master.domains.data.actions import (
+    DatasetView,
+    OperatorDatasetView,
+    PoolView,
+    RefusedView,
+    RowsView,
+)
+from rsi_master.domains.data.pool import parse, register, render
+from rsi_master.testing.rig import Rig, sketch_contract
+from rsi_master.testing.sketch import PLANTED, POOL_ROWS
+
+CLEAN, SCRAPED = "sketch/clean", "sketch/scraped"
+
+
+@pytest.fixture
+def rig(tmp_path: Path) -> Iterator[Rig]:
+    rig = Rig(tmp_path)
+    yield rig
+    rig.close()
+
+
+def rows(rig: Rig, dataset: str) -> tuple[Row, ...]:
+    return parse(rig.objects.get_bytes(dataset))
+
+
+text = st.text(st.characters(exclude_categories=("Cs",)), max_size=30)
+
+
+@given(st.lists(st.builds(Row, prompt=text, completion=text), max_size=6), st.integers(0, 7))
+def test_rendered_rows_read_back_whole_and_by_window(found: list[Row], start: int) -> None:
+    data = render(found)
+    assert list(parse(data)) == found
+    assert list(parse(data, start, 2)) == found[start : start + 2]
+
+
+@pytest.mark.parametrize(
+    "line", [b"{", b"[]", b'{"prompt": "a"}', b'{"prompt":"a","completion":1}']
+)
+def test_a_damaged_row_is_named_by_its_line(line: bytes) -> None:
+    with pytest.raises(Misuse, match="row 2 "):
+        parse(render([Row(prompt="a", completion="b")]) + line)
+
+
+def test_a_planted_pool_is_dropped_before_it_has_an_id(rig: Rig) -> None:
+    view = cast(OperatorDatasetView, rig.operator().act("data.add", source=SCRAPED))
+    assert (view.rows, view.offered) == (POOL_ROWS, POOL_ROWS + 2 * PLANTED)
+    assert view.dropped_exactly == {"SEALED_PROMPT": 2 * PLANTED}
+    stems = [item.stem for item in rig.items()]
+    assert not [r for r in rows(rig, view.id) for stem in stems if stem in r.prompt + r.completion]
+    assert not [blob for blob in rig.objects.blobs.values() for s in stems if s.encode() in blob]
+
+
+def test_agents_learn_one_coarse_word_about_what_was_dropped(rig: Rig) -> None:
+    clean = cast(DatasetView, rig.main().act("data.add", source=CLEAN))
+    scraped = cast(DatasetView, rig.main().act("data.add", source=SCRAPED))
+    assert (clean.dropped, scraped.dropped) == ("none", "many")
+    assert type(scraped) is DatasetView
+    assert "offered" not in DatasetView.model_fields
+
+
+def test_only_sources_of_the_contract_and_each_once(rig: Rig) -> None:
+    for source in ("sketch/secret", "../sealed", "https://host/rows.jsonl", "/etc/passwd"):
+        with pytest.raises(PolicyDenied) as denied:
+            rig.add(source)
+        assert denied.value.code == "SOURCE"
+    rig.add(CLEAN)
+    with pytest.raises(PolicyDenied, match="in the pool already"):
+        rig.add(CLEAN)
+
+
+def test_a_source_that_the_sealed_set_lacks_leaves_a_failed_intent(tmp_path: Path) -> None:
+    rig = Rig(tmp_path, sketch_contract(policy={"sources": ["sketch/other"]}))
+    try:
+        with pytest.raises(Misuse):
+            rig.add("sketch/other")
+        assert (rig.state.datasets, rig.state.intents) == ({}, {})
+    finally:
+        rig.close()
+
+
+def test_submissions_are_capped(tmp_path: Path) -> None:
+    rig = Rig(tmp_path, sketch_contract(policy={"submissions": 2}))
+    try:
+        data = rig.add()
+        derive(rig, data, limit=5)
+        for act in (lambda: rig.add(SCRAPED), lambda: derive(rig, data, limit=6)):
+            with pytest.raises(PolicyDenied, match="allows 2 data submissions"):
+                act()
+    finally:
+        rig.close()
+
+
+def derive(rig: Rig, *datasets: str, **settings: object) -> DatasetView:
+    return cast(DatasetView, rig.main().act("data.derive", datasets=datasets, **settings))
+
+
+def test_a_derived_dataset_holds_rows_of_its_parents_in_a_fixed_order(rig: Rig) -> None:
+    data = rig.add()
+    one, again, other = (derive(rig, data, limit=10, shuffle=s) for s in (1, 1, 2))
+    assert one.id == again.id != other.id
+    assert one.parents == (data,)
+    assert set(rows(rig, one.id)) < set(rows(rig, data))
+    assert one.rows == 10
+
+
+def test_deriving_from_what_is_not_in_the_pool_fails(rig: Rig) -> None:
+    with pytest.raises(Misuse, match="not in the pool"):
+        derive(rig, "sha256:" + "0" * 64)
+
+
+def test_a_dataset_is_shown_as_the_trainer_reads_it(rig: Rig) -> None:
+    data = rig.add()
+    seen = cast(RowsView, rig.main().act("data.inspect", dataset=data, start=58, count=5))
+    assert (seen.total, seen.start) == (POOL_ROWS, 58)
+    assert seen.rows == rows(rig, data)[58:]
+    assert [d.id for d in cast(PoolView, rig.main().act("data.list")).datasets] == [data]
+
+
+def test_rows_of_which_none_is_left_get_no_id(rig: Rig) -> None:
+    sealed = [Row(prompt=item.prompt, completion=" x") for item in rig.items()[:4]]
+    fact = register(sealed, Source(origin="planted"), "main", rig.sealed, rig.objects)
+    assert isinstance(fact, DatasetRefused)
+    assert (fact.offered, fact.dropped) == (4, {"SEALED_PROMPT": 4})
+
+
+def test_a_source_of_sealed_rows_alone_is_refused_in_the_open(rig: Rig) -> None:
+    sealed = tuple(Row(prompt=item.prompt, completion=" x") for item in rig.items()[:4])
+    rig.sealed.pool = lambda _source: sealed  # type: ignore[method-assign]
+    answer = rig.main().act("data.add", source=CLEAN)
+    assert answer == RefusedView(refused="no row survived the scan", dropped="many")
+    assert rig.facts(DatasetRegistered) == []
+    assert len(rig.facts(DatasetRefused)) == 1

@@ -1,0 +1,302 @@
+"""The engine on the fake compute: retries, fences, refunds, cancellation, leases."""
+
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+
+import pytest
+
+from rsi_master.core.action import Amounts
+from rsi_master.core.errors import PolicyDenied
+from rsi_master.core.experiment import AttemptEnded, AttemptFenced, AttemptPlanned, Experiment
+from rsi_master.core.job import Ending, JobStatus
+from rsi_master.core.score import EvaluationResult, Split
+from rsi_master.expos.books import CHECKS
+from rsi_master.testing.compute import FakeCompute
+from rsi_master.testing.rig import Rig, sketch_contract
+
+
+class SteeredCompute(FakeCompute):
+    """An engine that forgets the jobs in `hidden` and says of those in `endings` how they ended."""
+
+    hidden: set[str]
+    endings: dict[str, Ending]
+
+    def poll(self, name: str) -> JobStatus:
+        """What a test wants to be known of the job."""
+        status = super().poll(name)
+        if name in self.hidden:
+            return JobStatus(name=name, state="unknown")
+        if status.state == "ended" and name in self.endings:
+            return status.model_copy(update={"ending": self.endings[name], "detail": "as wanted"})
+        return status
+
+
+@pytest.fixture
+def rig(tmp_path: Path) -> Iterator[Rig]:
+    rig = Rig(tmp_path, compute=SteeredCompute)
+    steered(rig).hidden, steered(rig).endings = set(), {}
+    rig.score_base()
+    yield rig
+    for law in CHECKS:
+        assert list(law(rig.events())) == []
+    rig.close()
+
+
+def steered(rig: Rig) -> SteeredCompute:
+    assert isinstance(rig.compute, SteeredCompute)
+    return rig.compute
+
+
+def started(rig: Rig, **settings: object) -> Experiment:
+    """A submitted training."""
+    data = rig.add()
+    return rig.state.experiments[rig.submit(rig.open_worker(data), data, **settings)]
+
+
+def until(rig: Rig, condition: Callable[[], bool]) -> None:
+    limit = time.monotonic() + 20
+    while not condition():
+        assert time.monotonic() < limit, "the engine does not get there"
+        rig.tick()
+        rig.wake.wait(0.002)
+
+
+def endings(experiment: Experiment) -> list[tuple[str, str]]:
+    return [(a.planned.job[-2:], a.ended.ending if a.ended else "") for a in experiment.attempts]
+
+
+def refunded(rig: Rig, experiment: Experiment) -> bool:
+    assert experiment.ended is not None
+    return experiment.ended.spent.experiments == 0 and rig.state.books.reserved() == Amounts()
+
+
+def test_a_training_that_works_is_accepted_scored_and_settled(rig: Rig) -> None:
+    experiment = started(rig)
+    rig.settle()
+    assert endings(experiment) == [("t1", "ok"), ("e1", "ok")]
+    assert (experiment.lifecycle, experiment.integrity) == ("finished", "accepted")
+    assert experiment.checkpoint is not None and experiment.evaluation is not None
+    assert experiment.evaluation.weights == experiment.checkpoint.proof.weights
+    books = rig.state.books
+    assert books.reserved() == Amounts()
+    assert (books.spent.experiments, books.spent.evaluations) == (1, 4)
+
+
+def test_every_attempt_is_planned_before_the_engine_hears_of_it(rig: Rig) -> None:
+    submitted: list[int] = []
+    submit = rig.compute.submit
+    rig.compute.submit = lambda job: (submitted.append(len(rig.facts(AttemptPlanned))), submit(job))  # type: ignore[method-assign,assignment]
+    started(rig)
+    rig.settle()
+    assert submitted == [2]
+
+
+@pytest.mark.parametrize("ending", ["lost", "killed", "refused"])
+def test_infrastructure_is_retried_under_a_higher_fence(rig: Rig, ending: Ending) -> None:
+    experiment = started(rig)
+    steered(rig).endings[f"{experiment.id}.t1"] = ending
+    rig.settle()
+    assert endings(experiment) == [("t1", ending), ("t2", "ok"), ("e1", "ok")]
+    assert experiment.lifecycle == "finished"
+    assert experiment.checkpoint is not None and experiment.checkpoint.fence == 2
+
+
+def test_retries_are_bounded_and_the_trial_is_refunded(rig: Rig) -> None:
+    experiment = started(rig)
+    tries = rig.contract.policy.attempts_per_experiment
+    for fence in range(1, tries + 2):
+        steered(rig).endings[f"{experiment.id}.t{fence}"] = "killed"
+    rig.settle()
+    assert endings(experiment) == [(f"t{fence}", "killed") for fence in range(1, tries + 1)]
+    assert experiment.ended is not None and experiment.ended.reason == "INFRASTRUCTURE"
+    assert refunded(rig, experiment)
+
+
+def test_a_refunded_trial_can_be_tried_again_and_a_used_one_can_not(tmp_path: Path) -> None:
+    contract = sketch_contract(policy={"attempts_per_experiment": 1})
+    rig = Rig(tmp_path, contract, compute=SteeredCompute)
+    steered(rig).hidden, steered(rig).endings = set(), {}
+    try:
+        data = rig.add()
+        node = rig.open_worker(data, experiments=1)
+        first = rig.submit(node, data)
+        steered(rig).endings[f"{first}.t1"] = "killed"
+        rig.settle()
+        second = rig.train(node, data)
+        assert rig.state.experiments[second].lifecycle == "finished"
+        with pytest.raises(PolicyDenied, match="all 1 experiments"):
+            rig.submit(node, data, steps=4)
+    finally:
+        rig.close()
+
+
+def test_a_training_that_crashes_is_a_result_and_not_retried(rig: Rig) -> None:
+    experiment = started(rig, fault="exception")
+    rig.settle()
+    assert endings(experiment) == [("t1", "crashed")]
+    assert experiment.ended is not None
+    assert (experiment.lifecycle, experiment.ended.reason) == ("failed", "CRASHED")
+    assert experiment.ended.spent.experiments == 1
+
+
+@pytest.mark.parametrize(
+    ("fault", "code"), [("no_change", "NO_CHANGE"), ("not_finite", "NOT_FINITE")]
+)
+def test_a_rejected_proof_fails_the_experiment_with_its_code(
+    rig: Rig, fault: str, code: str
+) -> None:
+    experiment = started(rig, fault=fault)
+    rig.settle()
+    assert experiment.ended is not None
+    assert (experiment.lifecycle, experiment.ended.reason) == ("failed", code)
+    assert (experiment.checkpoint, experiment.integrity) == (None, "pending")
+    assert experiment.ended.spent.device_seconds == pytest.approx(experiment.device_seconds())
+
+
+def test_a_late_result_of_a_lost_attempt_is_fenced_and_ignored(rig: Rig) -> None:
+    experiment = started(rig, pause=0.02)
+    late = f"{experiment.id}.t1"
+    until(rig, lambda: experiment.running() is not None)
+    steered(rig).hidden.add(late)
+    until(rig, lambda: experiment.fence("train") == 2)
+    steered(rig).hidden.clear()
+    rig.settle()
+    until(rig, lambda: bool(rig.facts(AttemptFenced)))
+    (fenced,) = rig.facts(AttemptFenced)
+    assert (fenced.job, fenced.fence) == (late, 1)
+    assert endings(experiment) == [("t1", "lost"), ("t2", "ok"), ("e1", "ok")]
+    assert experiment.checkpoint is not None and experiment.checkpoint.fence == 2
+    for _ in range(3):
+        rig.tick()
+    assert len(rig.facts(AttemptFenced)) == 1
+
+
+def test_cancelling_stops_the_job_and_what_it_used_stays_spent(rig: Rig) -> None:
+    experiment = started(rig, pause=5.0)
+    until(rig, lambda: experiment.running() is not None)
+    assert experiment.queued is not None
+    rig.worker(experiment.queued.worker).act("experiment.cancel", experiment=experiment.id)
+    rig.settle()
+    assert experiment.ended is not None
+    assert (experiment.lifecycle, experiment.ended.reason) in {
+        ("cancelled", "CANCELLED"),
+        ("failed", "CANCELLED"),
+    }
+    assert experiment.ended.spent.experiments == 1
+    assert experiment.ended.spent.device_seconds == pytest.approx(experiment.device_seconds())
+    assert rig.compute.free_devices() == rig.contract.devices.slots
+
+
+def test_cancelling_before_the_start_costs_no_device_time(rig: Rig) -> None:
+    experiment = started(rig)
+    rig.operator().act("experiment.cancel", experiment=experiment.id)
+    rig.settle()
+    assert (experiment.lifecycle, experiment.attempts) == ("cancelled", [])
+
+
+def test_a_sealed_process_that_dies_during_an_evaluation_is_asked_again(rig: Rig) -> None:
+    experiment = started(rig)
+    until(rig, lambda: experiment.lifecycle == "trained")
+    rig.sealed.die()
+    until(rig, lambda: any(e.stage == "evaluate" and e.ending == "lost" for e in ends(rig)))
+    rig.sealed.restart()
+    rig.settle()
+    stages = [job for job, ending in endings(experiment) if ending == "lost"]
+    assert stages and all(job.startswith("e") for job in stages)
+    assert endings(experiment)[-1][1] == "ok"
+    assert experiment.lifecycle == "finished"
+    assert rig.compute.free_devices() == rig.contract.devices.slots
+
+
+def ends(rig: Rig) -> list[AttemptEnded]:
+    return rig.facts(AttemptEnded)
+
+
+def test_a_sealed_process_that_stays_dead_costs_no_trial(rig: Rig) -> None:
+    experiment = started(rig)
+    until(rig, lambda: experiment.lifecycle == "trained")
+    rig.sealed.die()
+    rig.settle()
+    assert experiment.ended is not None and experiment.ended.reason == "INFRASTRUCTURE"
+    assert refunded(rig, experiment)
+    rig.sealed.restart()
+
+
+def test_an_evaluation_holds_a_device_and_gives_it_back(rig: Rig) -> None:
+    gate, free = threading.Event(), list[int]()
+    evaluate = rig.sealed.evaluate
+
+    def slow(name: str, checkpoint: Path, splits: Sequence[Split]) -> EvaluationResult:
+        free.append(rig.compute.free_devices())
+        assert gate.wait(10)
+        return evaluate(name, checkpoint, splits)
+
+    rig.sealed.evaluate = slow  # type: ignore[method-assign]
+    experiment = started(rig)
+    until(rig, lambda: bool(free))
+    assert experiment.lifecycle == "evaluating"
+    assert free == [rig.contract.devices.slots - 1]
+    gate.set()
+    rig.settle()
+    assert rig.compute.free_devices() == rig.contract.devices.slots
+
+
+def test_no_more_runs_at_once_than_there_are_devices(rig: Rig) -> None:
+    data = rig.add()
+    node = rig.open_worker(data)
+    names = [rig.submit(node, data, steps=steps, pause=0.01) for steps in (3, 4, 5)]
+    rig.tick()
+    assert [len(rig.state.experiments[name].attempts) for name in names] == [1, 1, 0]
+    rig.settle()
+    assert {rig.state.experiments[name].lifecycle for name in names} == {"finished"}
+
+
+def test_nothing_starts_while_paused_or_closing(rig: Rig) -> None:
+    experiment = started(rig)
+    rig.operator().act("run.pause", reason="a look around")
+    rig.tick()
+    assert experiment.attempts == []
+    rig.operator().act("run.resume")
+    rig.engine.tick(starting=False)
+    assert experiment.attempts == []
+    rig.settle()
+    assert experiment.lifecycle == "finished"
+
+
+def test_an_interrupted_attempt_is_no_failure_of_it(rig: Rig) -> None:
+    experiment = started(rig, pause=0.05)
+    until(rig, lambda: experiment.running() is not None)
+    rig.engine.interrupt()
+    rig.sealed.restart()
+    rig.settle()
+    assert endings(experiment) == [("t1", "interrupted"), ("t2", "ok"), ("e1", "ok")]
+
+
+def test_cancelling_all_ends_what_is_queued_and_what_trains(rig: Rig) -> None:
+    data = rig.add()
+    node = rig.open_worker(data)
+    names = [rig.submit(node, data, steps=steps, pause=5.0) for steps in (3, 4, 5)]
+    rig.tick()
+    rig.engine.cancel_all("STOPPED")
+    found = [rig.state.experiments[name] for name in names]
+    assert {e.lifecycle for e in found} == {"cancelled"}
+    assert {e.ended.reason for e in found if e.ended} == {"STOPPED"}
+    assert not rig.engine.busy()
+
+
+def test_the_same_submission_gives_the_same_weights(rig: Rig, tmp_path: Path) -> None:
+    def weights(one: Rig) -> str:
+        experiment = started(one, noise=0.05)
+        one.settle()
+        assert experiment.checkpoint is not None
+        return experiment.checkpoint.proof.weights
+
+    folder = tmp_path / "other"
+    folder.mkdir()
+    other = Rig(folder)
+    try:
+        assert weights(rig) == weights(other)
+    finally:
+        other.close()

@@ -1,0 +1,378 @@
+"""The gateway: intent before effect, outcome after, every refusal recorded, nothing overspent."""
+
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from rsi_master.core.action import Action, Amounts, Role
+from rsi_master.core.budget import ZERO
+from rsi_master.core.dataset import DatasetRegistered
+from rsi_master.core.errors import Misuse, OverBudget, PolicyDenied, RsiError, SealUnavailable
+from rsi_master.core.facts import CODEC
+from rsi_master.core.graph import ReviewSubmitted
+from rsi_master.core.run import ActionDenied, ActionIntended, ActionRead, ActionSettled
+from rsi_master.domains.control.actions import Guide, Quota
+from rsi_master.expos.catalogue import Catalogue, Desk, Domain, Entry, Handler, Outcome
+from rsi_master.expos.gateway import LocalGateway, Session
+from rsi_master.testing.rig import Rig, sketch_contract
+from rsi_master.testing.stores import MemoryEvents
+
+Act = Callable[[], object]
+
+
+class Diary(MemoryEvents):
+    """A store that also keeps the order in which other things happened."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.lines: list[str] = []
+        self.after: Callable[[str], None] = lambda _type: None
+
+    def append(self, bodies: Sequence[bytes]) -> None:
+        """Note each fact's type once it is kept."""
+        super().append(bodies)
+        for body in bodies:
+            self.lines.append(CODEC.read(body).fact.type)
+        for body in bodies:
+            self.after(CODEC.read(body).fact.type)
+
+
+@pytest.fixture
+def diary() -> Diary:
+    return Diary()
+
+
+@pytest.fixture
+def rig(tmp_path: Path, diary: Diary) -> Iterator[Rig]:
+    rig = Rig(tmp_path, store=diary)
+    yield rig
+    rig.close()
+
+
+def with_handler(rig: Rig, action: type[Action], handle: Handler) -> Session:
+    """The operator's session on a gateway whose only action is carried out by that handler."""
+    (known,) = [e for e in rig.catalogue if e.action is action]
+    catalogue = Catalogue((Domain("one", (Entry(action, handle, known.views),)),))
+    return Session(LocalGateway(rig.parts(catalogue), rig.lock), rig.operator().token)
+
+
+def settled(rig: Rig) -> ActionSettled:
+    return rig.facts(ActionSettled)[-1]
+
+
+def denial(rig: Rig) -> ActionDenied:
+    return rig.facts(ActionDenied)[-1]
+
+
+def test_the_intent_is_durable_before_the_effect_and_the_outcome_before_the_answer(
+    rig: Rig, diary: Diary
+) -> None:
+    real = next(e for e in rig.catalogue if e.action is Guide).handle
+
+    def handle(action: Guide, desk: Desk) -> Outcome:
+        diary.lines.append("effect")
+        return real(action, desk)
+
+    diary.lines.clear()
+    with_handler(rig, Guide, handle).act("run.guide", text="look at the second pool")
+    diary.lines.append("answer")
+    assert diary.lines == ["action.intended", "effect", "run.guided", "action.settled", "answer"]
+
+
+def test_facts_and_outcome_are_one_transaction(rig: Rig, diary: Diary) -> None:
+    before = len(diary.batches)
+    rig.add()
+    assert diary.batches[before:] == [1, 2]
+
+
+def test_an_exception_of_a_handler_is_a_recorded_failure_of_one_line(rig: Rig) -> None:
+    def handle(_action: Guide, _desk: Desk) -> Outcome:
+        raise ZeroDivisionError("by\nnothing")
+
+    with pytest.raises(RsiError) as failed:
+        with_handler(rig, Guide, handle).act("run.guide", text="look at the second pool")
+    assert failed.value.code == "INTERNAL"
+    assert "\n" not in failed.value.message and "by" not in failed.value.message.split(": ")[-1]
+    assert (settled(rig).outcome, settled(rig).code) == ("failed", "INTERNAL")
+    assert "ZeroDivisionError: by" in settled(rig).message
+    assert rig.state.guidance == [] and rig.state.intents == {}
+
+
+def test_an_exception_within_a_read_is_one_line_too(rig: Rig) -> None:
+    def handle(_action: Quota, _desk: Desk) -> Outcome:
+        raise KeyError("a\nb")
+
+    with pytest.raises(RsiError) as failed:
+        with_handler(rig, Quota, handle).act("quota.read")
+    assert failed.value.code == "INTERNAL"
+    assert failed.value.message.endswith("KeyError")
+
+
+def test_an_error_of_the_domain_is_settled_with_its_code(rig: Rig) -> None:
+    node = rig.open_worker(rig.add())
+    with pytest.raises(Misuse):
+        rig.worker(node).act("worker.finalize", summary="it went well", best="base")
+    assert (settled(rig).outcome, settled(rig).code) == ("failed", "NOT_OWN")
+    assert rig.state.graph.nodes[node].active()
+
+
+def test_a_handler_that_fails_frees_what_it_had_reserved(rig: Rig) -> None:
+    data = rig.add()
+    node = rig.open_worker(data)
+    rig.state.datasets.clear()
+    with pytest.raises(RsiError):
+        rig.submit(node, data)
+    assert rig.state.books.left() == rig.state.books.limit
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments"),
+    [
+        ("data.add", {"source": "sketch/clean", "path": "/etc/passwd"}),
+        ("data.add", {}),
+        ("data.steal", {"source": "sketch/clean"}),
+        ("worker.create", {"direction": 3}),
+    ],
+)
+def test_an_agent_that_misses_the_schema_is_recorded(
+    rig: Rig, name: str, arguments: dict[str, object]
+) -> None:
+    with pytest.raises(Misuse) as problem:
+        rig.main().act(name, **arguments)
+    assert "\n" not in problem.value.message
+    assert (denial(rig).action, denial(rig).rule) == (name, "schema")
+    assert repr(arguments) in str(denial(rig).arguments["given"])
+
+
+def test_a_person_that_mistypes_is_only_told(rig: Rig) -> None:
+    with pytest.raises(Misuse, match="no action"):
+        rig.operator().act("data.ad", source="sketch/clean")
+    assert rig.facts(ActionDenied) == []
+
+
+def test_reads_of_agents_are_recorded_and_those_of_a_person_are_not(rig: Rig) -> None:
+    rig.main().act("data.list")
+    rig.operator().act("data.list")
+    (read,) = rig.facts(ActionRead)
+    assert read.action == "data.list"
+
+
+def test_an_unknown_token_does_nothing_and_leaves_no_trace(rig: Rig) -> None:
+    before = rig.state.position
+    with pytest.raises(PolicyDenied) as denied:
+        rig.gateway.submit("rsi_guessed", "data.add", {"source": "sketch/clean"})
+    assert denied.value.code == "UNKNOWN_TOKEN"
+    assert rig.state.position == before
+
+
+def test_over_budget_is_recorded_and_nothing_is_reserved(tmp_path: Path) -> None:
+    rig = Rig(tmp_path, sketch_contract(budget={"experiments": 1}))
+    try:
+        data = rig.add()
+        node = rig.open_worker(data)
+        rig.submit(node, data)
+        books = rig.state.books.left()
+        with pytest.raises(OverBudget, match="experiments 1 needed, 0 left"):
+            rig.submit(node, data, steps=4)
+        assert (denial(rig).decision, denial(rig).rule) == ("over_budget", "budget")
+        assert rig.state.books.left() == books
+        assert len(rig.facts(ActionIntended)) == len(rig.facts(ActionSettled))
+    finally:
+        rig.close()
+
+
+def leaking(rig: Rig) -> str:
+    return f"the hardest one was {rig.items()[0].stem} and none got it"
+
+
+def test_sealed_text_is_withheld_and_the_attempt_recorded_without_it(rig: Rig) -> None:
+    node = rig.open_worker(rig.add())
+    text = leaking(rig)
+    with pytest.raises(PolicyDenied) as denied:
+        rig.worker(node).act("worker.finalize", summary=text)
+    assert denied.value.code == "SEALED_TEXT"
+    assert (denial(rig).action, denial(rig).rule) == ("worker.finalize", "screen")
+    assert not [body for _, _, body in rig.store.rows() if rig.items()[0].stem.encode() in body]
+    rig.worker(node).act("worker.finalize", summary="the hardest one was long and none got it")
+
+
+def test_sealed_text_is_not_recorded_by_way_of_a_broken_schema(rig: Rig) -> None:
+    with pytest.raises(Misuse):
+        rig.main().act("worker.create", hypothesis=leaking(rig))
+    with pytest.raises(Misuse):
+        rig.main().act(leaking(rig))
+    assert [denial.rule for denial in rig.facts(ActionDenied)] == ["schema", "schema"]
+    assert not [body for _, _, body in rig.store.rows() if rig.items()[0].stem.encode() in body]
+
+
+def test_sealed_text_cut_into_several_fields_is_withheld(rig: Rig) -> None:
+    first, _, second = rig.items()[0].stem.partition(" ")
+    with pytest.raises(PolicyDenied, match="repeats a sealed item"):
+        rig.main().act(
+            "worker.create", direction="d " * 3, hypothesis=f"please {first}", task=second
+        )
+
+
+def test_without_the_sealed_process_no_text_passes(rig: Rig) -> None:
+    rig.sealed.die()
+    with pytest.raises(SealUnavailable):
+        rig.main().act("worker.create", direction="a way", hypothesis="it helps", task="try it")
+    assert rig.state.graph.workers() == []
+
+
+def both(rig: Rig, diary: Diary, first: Act, second: Act) -> list[str]:
+    """Carry out the two so that the intents of both are open before either takes effect; the codes
+    of those that were refused."""
+    codes: list[str] = []
+
+    def run(act: Act) -> None:
+        try:
+            act()
+        except RsiError as problem:
+            codes.append(problem.code)
+
+    rival = threading.Thread(target=run, args=(second,))
+
+    def barge_in(kind: str) -> None:
+        if kind == "action.intended":
+            diary.after = lambda _type: None
+            rival.start()
+            while len(rig.state.intents) < 2 and rival.is_alive():
+                time.sleep(0.001)
+
+    diary.after = barge_in
+    run(first)
+    rival.join(20)
+    return codes
+
+
+def test_what_was_taken_between_intent_and_effect_is_not_given_twice(
+    rig: Rig, diary: Diary
+) -> None:
+    acts = [partial(s.act, "data.add", source="sketch/clean") for s in (rig.main(), rig.operator())]
+    assert both(rig, diary, *acts) == ["TAKEN"]
+    assert [fact.outcome for fact in rig.facts(ActionSettled)] == ["done", "failed"]
+    assert len(rig.facts(DatasetRegistered)) == 1
+
+
+def test_two_reports_at_once_leave_one(rig: Rig, diary: Diary) -> None:
+    rig.score_base()
+    worker, name = rig.explored(rig.add())
+    node = rig.review(worker)
+    report = {
+        "findings": ({"claim": "it holds", "verdict": "inconclusive", "records": (name,)},),
+        "recommendation": "go on",
+    }
+    acts = [partial(rig.reviewer(node).act, "review.submit", **report) for _ in range(2)]
+    assert both(rig, diary, *acts) == ["ACTIVE"]
+    assert len(rig.facts(ReviewSubmitted)) == 1
+
+
+def test_a_workers_last_experiment_is_given_once(rig: Rig, diary: Diary) -> None:
+    data = rig.add()
+    node = rig.open_worker(data, experiments=1)
+    acts = [partial(rig.submit, node, data, steps=steps) for steps in (2, 3)]
+    assert both(rig, diary, *acts) == ["SHARE"]
+    assert len(rig.state.owned(node)) == 1
+    assert rig.state.books.reserved().experiments == 1
+
+
+def test_submissions_of_two_workers_at_once_do_not_count_against_each_other(
+    rig: Rig, diary: Diary
+) -> None:
+    data = rig.add()
+    nodes = [rig.open_worker(data, experiments=1) for _ in range(2)]
+    acts = [partial(rig.submit, node, data, steps=steps) for steps, node in enumerate(nodes, 2)]
+    assert both(rig, diary, *acts) == []
+
+
+class Race:
+    """Threads of two Workers submit at once under a small budget."""
+
+    def __init__(self, folder: Path, budget: dict[str, object]) -> None:
+        research = {"experiments_per_worker": 9}
+        self.rig = Rig(folder, sketch_contract(budget=budget, research=research))
+        self.data = self.rig.add()
+        self.nodes = tuple(self.rig.open_worker(self.data, experiments=9) for _ in range(2))
+
+    def run(self, plans: Sequence[Sequence[int]]) -> list[str]:
+        def submit(node: str, steps: Sequence[int]) -> None:
+            for number in steps:
+                try:
+                    self.rig.submit(node, self.data, steps=number, pause=1.0)
+                except RsiError as problem:
+                    codes.append(problem.code)
+
+        codes: list[str] = []
+        threads = [
+            threading.Thread(target=submit, args=(node, steps))
+            for node, steps in zip(self.nodes, plans, strict=True)
+        ]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join(20)
+        return codes
+
+
+plans = st.lists(st.integers(1, 40), max_size=6)
+budgets = st.fixed_dictionaries(
+    {
+        "experiments": st.integers(1, 6),
+        "evaluations": st.integers(2, 12),
+        "device_seconds": st.integers(5, 150),
+    }
+)
+
+
+@settings(max_examples=12)
+@given(first=plans, second=plans, budget=budgets)
+def test_submitting_at_once_never_overspends(
+    tmp_path_factory: pytest.TempPathFactory,
+    first: list[int],
+    second: list[int],
+    budget: dict[str, object],
+) -> None:
+    race = Race(tmp_path_factory.mktemp("race"), budget)
+    rig = race.rig
+    try:
+        codes = race.run((first, second))
+        books = rig.state.books
+        assert not books.left().lacking(ZERO)
+        total = books.left().plus(books.reserved()).plus(books.spent)
+        assert not total.lacking(books.limit) and not books.limit.lacking(total)
+        assert books.reserved() == sum_of(tuple(books.held.values()))
+        assert set(books.held) == set(rig.state.experiments)
+        assert set(codes) <= {"OVER_BUDGET", "REPEAT"}
+        assert len(rig.state.experiments) + len(codes) == len(first) + len(second)
+        assert rig.state.intents == {}
+    finally:
+        rig.close()
+
+
+def sum_of(amounts: Sequence[Amounts]) -> Amounts:
+    total = ZERO
+    for amount in amounts:
+        total = total.plus(amount)
+    return total
+
+
+def test_a_paused_run_takes_nothing_from_agents_until_it_goes_on(rig: Rig) -> None:
+    rig.operator().act("run.pause", reason="a look around")
+    with pytest.raises(PolicyDenied, match="paused"):
+        rig.add()
+    rig.operator().act("run.resume")
+    assert rig.add()
+
+
+def test_the_role_of_the_token_counts_not_what_the_arguments_say(rig: Rig) -> None:
+    node = rig.open_worker(rig.add())
+    with pytest.raises(Misuse, match="node"):
+        rig.worker(node).act("worker.finalize", summary="not mine", node="w2")
+    assert rig.session(Role.MAIN, "main").act("worker.inspect", node=node)

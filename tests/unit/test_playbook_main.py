@@ -1,0 +1,293 @@
+"""Main's playbook: what it does on a board, and that the evidence decides."""
+
+import ast
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+import rsi_master.agents.playbook
+import rsi_master.research
+from rsi_master.agents.playbook.main import Board, MainPlaybook, Move, decide
+from rsi_master.agents.playbook.reviewer import ReviewerPlaybook
+from rsi_master.core.experiment import Experiment
+from rsi_master.core.run import FinishAsked, Trigger
+from rsi_master.core.turn import Ask, Limits
+from rsi_master.domains.control.actions import DirectionView, OverviewView, ReviewView
+from rsi_master.domains.data.actions import DatasetView
+from rsi_master.domains.planning.actions import Place, PlacesView
+from rsi_master.programs.sealed.nano import NANO
+from rsi_master.testing import tape
+from rsi_master.testing.rig import Rig
+
+LIMITS = Limits(directions=2, workers_now=2, experiments_each=3, verifications=5, closing=False)
+NOTHING = OverviewView(
+    target="add",
+    reviewer=True,
+    sources=(),
+    base_dev=None,
+    directions=(),
+    reviews=(),
+    guidance=(),
+    claim=None,
+    claimed=False,
+)
+
+
+def dataset(word: str, chars: float) -> DatasetView:
+    return DatasetView(
+        id=tape.digest(word),
+        origin=word,
+        parents=(),
+        rows=100,
+        dropped="none",
+        mean_prompt_chars=10,
+        mean_completion_chars=chars,
+    )
+
+
+def direction(node: str, best: str | None, dev: float = 0.5, **more: object) -> DirectionView:
+    return DirectionView.model_validate(
+        {
+            "node": node,
+            "direction": "a direction",
+            "purpose": "explore",
+            "replicates": None,
+            "data": (tape.digest(node),),
+            "status": "finalised",
+            "experiment_ids": (best,) if best else (),
+            "finished": 1,
+            "summary": "",
+            "best": best,
+            "best_dev": tape.scored("dev", dev) if best else None,
+            **more,
+        }
+    )
+
+
+def review(recommend: str | None, status: str = "reported") -> ReviewView:
+    return ReviewView(
+        node="r1", scope=("w1", "w2"), status=status, recommend=recommend, recommendation=""
+    )
+
+
+def place(claimable: str | None) -> Place:
+    return Place(effective="e", experiments=(), family="f", seeds=2, claimable=claimable)
+
+
+def board(
+    *directions: DirectionView,
+    reviews: tuple[ReviewView, ...] = (),
+    datasets: tuple[DatasetView, ...] = (),
+    places: tuple[Place, ...] = (),
+    **overview: object,
+) -> Board:
+    seen = NOTHING.model_copy(update={"directions": directions, "reviews": reviews, **overview})
+    return Board(seen, datasets, PlacesView(candidates=places), LIMITS)
+
+
+A, B = direction("w1", "a", 0.6), direction("w2", "b", 0.5)
+POOLS = tuple(dataset(word, chars) for word, chars in (("p", 5), ("q", 40), ("r", 20), ("s", 9)))
+
+
+def verified(name: str, **more: object) -> DirectionView:
+    return direction("w3", f"{name}2", purpose="verify", replicates=name, **more)
+
+
+def origins(moves: tuple[Move, ...]) -> list[str]:
+    known = {(pool.id,): pool.origin for pool in POOLS}
+    return [known[move.arguments["data"]] for move in moves]  # type: ignore[index]
+
+
+def replicated(moves: tuple[Move, ...]) -> list[object]:
+    assert {move.action for move in moves} == {"worker.create"}
+    assert {move.arguments["purpose"] for move in moves} == {"verify"}
+    return [move.arguments["replicates"] for move in moves]
+
+
+def actions(moves: tuple[Move, ...]) -> list[str]:
+    return [move.action for move in moves]
+
+
+def test_directions_open_with_the_greatest_contrast_first() -> None:
+    assert origins(decide(board(datasets=POOLS))) == ["q", "p"]
+    more = replace(
+        board(datasets=POOLS), limits=LIMITS.model_copy(update={"directions": 9, "workers_now": 9})
+    )
+    assert origins(decide(more)) == ["q", "p", "r", "s"]
+
+
+@pytest.mark.parametrize(("wanted", "slots"), [(1, 2), (2, 1), (2, 0), (3, 4)])
+def test_no_more_directions_than_the_limits_allow(wanted: int, slots: int) -> None:
+    limits = LIMITS.model_copy(update={"directions": wanted, "workers_now": slots})
+    moves = decide(replace(board(datasets=POOLS), limits=limits))
+    assert actions(moves).count("worker.create") == min(wanted, slots)
+
+
+def test_each_direction_gets_the_experiments_that_the_limits_name() -> None:
+    moves = decide(board(datasets=POOLS))
+    assert {move.arguments["experiments"] for move in moves} == {LIMITS.experiments_each}
+
+
+def test_data_that_was_tried_is_not_opened_again() -> None:
+    tried = direction("w1", "a", data=(tape.digest("q"),), status="active")
+    assert origins(decide(board(tried, datasets=POOLS))) == ["p"]
+
+
+def test_main_waits_while_a_direction_or_a_review_is_under_way() -> None:
+    assert decide(board(A, direction("w2", None, status="active"))) == ()
+    assert decide(board(A, B, reviews=(review(None, "active"),))) == ()
+    assert decide(board(A, B, claim="a2")) == ()
+
+
+def test_explored_directions_are_reviewed_once_and_those_without_a_result_are_left_out() -> None:
+    (move,) = decide(board(A, B, direction("w4", None)))
+    assert move.action == "review.request"
+    assert move.arguments["scope"] == ("w1", "w2")
+    assert "review.request" not in actions(decide(board(A, B, reviews=(review("a"),))))
+
+
+@pytest.mark.parametrize(
+    ("recommend", "verifies"), [("a", ["a"]), ("b", ["b"]), (None, ["a", "b"])]
+)
+def test_the_report_decides_what_is_verified(recommend: str | None, verifies: list[str]) -> None:
+    assert replicated(decide(board(A, B, reviews=(review(recommend),)))) == verifies
+
+
+def test_without_a_recommendation_the_scores_on_dev_order_the_verifications() -> None:
+    turned = direction("w1", "a", 0.4), direction("w2", "b", 0.5)
+    assert replicated(decide(board(*turned, reviews=(review(None),)))) == ["b", "a"]
+
+
+def test_without_a_reviewer_the_best_on_dev_is_verified() -> None:
+    assert replicated(decide(board(A, B, reviewer=False))) == ["a"]
+
+
+def test_a_verification_names_the_owner_and_one_experiment() -> None:
+    (move,) = decide(board(A, B, reviews=(review("b"),)))
+    assert move.arguments["predecessors"] == ("w2",)
+    assert move.arguments["experiments"] == 1
+
+
+def test_what_was_verified_is_claimed_by_the_order_of_the_ranking() -> None:
+    places = (place(None), place("b2"), place("a2"))
+    done = (A, B, verified("a"))
+    assert decide(board(*done, reviews=(review("a"),), places=places)) == (
+        Move("champion.claim", {"experiment": "b2"}),
+    )
+
+
+@pytest.mark.parametrize(
+    "limits", [{"closing": True}, {"verifications": 0}, {"workers_now": 0, "closing": True}]
+)
+def test_closing_opens_nothing_and_claims_what_there_is(limits: dict[str, object]) -> None:
+    now = LIMITS.model_copy(update=limits)
+    ready = board(A, B, verified("a"), reviews=(review("b"),), places=(place("a2"),))
+    assert actions(decide(replace(ready, limits=now))) == ["champion.claim"]
+    unready = board(A, B, reviews=(review("b"),))
+    assert actions(decide(replace(unready, limits=now))) == ["run.finish"]
+    if now.closing:
+        early = replace(board(datasets=POOLS), limits=now)
+        assert actions(decide(early)) == ["run.finish"]
+
+
+@pytest.mark.parametrize(
+    "boards",
+    [
+        board(),
+        board(direction("w1", None), direction("w2", None)),
+        board(A, B, verified("a"), reviews=(review("a"),)),
+        board(A, B, claim="a2", claimed=True),
+    ],
+    ids=["no data", "no checkpoint", "no verification held", "claimed"],
+)
+def test_main_finishes_when_there_is_nothing_to_gain(boards: Board) -> None:
+    assert actions(decide(boards)) == ["run.finish"]
+
+
+class Game:
+    """Two directions of one experiment each, reviewed and decided by the playbook itself."""
+
+    def __init__(self, folder: Path) -> None:
+        self.rig = Rig(folder)
+        self.rig.score_base()
+        self.data = self.rig.add()
+        self.rig.add("sketch/scraped")
+
+    def explore(self, steps: int) -> Experiment:
+        _, name = self.rig.explored(self.data, steps=steps)
+        return self.rig.state.experiments[name]
+
+    def main(self, trigger: Trigger) -> None:
+        ask = Ask(order="o", role="main", node="main", trigger=trigger, limits=self.limits())
+        MainPlaybook().act(ask, self.rig.main())
+
+    def limits(self) -> Limits:
+        """The directions are those that were explored by hand."""
+        return LIMITS.model_copy(update={"directions": len(self.rig.state.graph.workers())})
+
+    def decision(self) -> list[str | None]:
+        """What Main has verified after the review."""
+        self.main("worker_finalised")
+        (node,) = self.rig.state.graph.reviews()
+        ask = Ask(order="o", role="reviewer", node=node.id, trigger="created", limits=LIMITS)
+        ReviewerPlaybook().act(ask, self.rig.reviewer(node.id))
+        self.main("review_reported")
+        created = [view.created for view in self.rig.state.graph.workers()]
+        return [c.replicates for c in created if c.purpose == "verify"]  # type: ignore[union-attr]
+
+
+def test_the_same_board_with_the_evidence_turned_round_is_decided_otherwise(tmp_path: Path) -> None:
+    decisions = []
+    for name, turned in (("as it is", False), ("turned", True)):
+        folder = tmp_path / name
+        folder.mkdir()
+        game = Game(folder)
+        weak, strong = game.explore(1), game.explore(6)
+        if turned:
+            weak.evaluation, strong.evaluation = strong.evaluation, weak.evaluation
+        decisions.append((game.decision(), [weak.id], [strong.id]))
+        game.rig.close()
+    (first, _, strong_id), (second, weak_id, _) = decisions
+    assert first == strong_id
+    assert second == weak_id
+
+
+def test_evidence_that_does_not_tell_them_apart_has_both_verified(tmp_path: Path) -> None:
+    game = Game(tmp_path)
+    one, other = game.explore(5), game.explore(6)
+    other.evaluation = one.evaluation
+    assert set(game.decision()) == {one.id, other.id}
+    game.rig.close()
+
+
+def test_main_takes_every_source_before_it_opens_a_direction(tmp_path: Path) -> None:
+    rig = Rig(tmp_path)
+    ask = Ask(order="o", role="main", node="main", trigger="start", limits=LIMITS)
+    MainPlaybook().act(ask, rig.main())
+    assert {fact.source.origin for fact in rig.state.datasets.values()} >= {"sketch/clean"}
+    assert rig.state.graph.workers()
+    rig.close()
+
+
+def test_main_finishes_the_run_through_the_gateway(tmp_path: Path) -> None:
+    rig = Rig(tmp_path)
+    limits = LIMITS.model_copy(update={"closing": True})
+    ask = Ask(order="o", role="main", node="main", trigger="start", limits=limits)
+    MainPlaybook().act(ask, rig.main())
+    assert len(rig.facts(FinishAsked)) == 1
+    rig.close()
+
+
+def sources() -> list[Path]:
+    packages = (rsi_master.agents.playbook, rsi_master.research)
+    return [path for package in packages for path in Path(package.__path__[0]).glob("*.py")]
+
+
+@pytest.mark.parametrize("source", sources(), ids=lambda path: path.name)
+def test_no_word_of_the_playbook_names_a_task_or_pool_of_the_embedded_suite(source: Path) -> None:
+    tree = ast.parse(source.read_text(encoding="utf-8"))
+    words = [n.value for n in ast.walk(tree) if isinstance(n, ast.Constant)]
+    texts = [word for word in words if isinstance(word, str)]
+    assert not [text for text in texts if NANO.name in text]
+    assert not set(texts) & set(NANO.tasks)

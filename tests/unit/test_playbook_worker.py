@@ -1,0 +1,205 @@
+"""The Worker's playbook: customary first settings, then one change at a time, by the curve."""
+
+import pytest
+
+from rsi_master.agents.playbook.worker import (
+    FIRST_EPOCHS,
+    MORE_EPOCHS,
+    RATE_FACTOR,
+    RATE_MOST,
+    best_of,
+    first_recipe,
+    next_recipe,
+    still_falling,
+    summary,
+)
+from rsi_master.core.experiment import Integrity, Lifecycle
+from rsi_master.domains.planning.workers import Assignment
+from rsi_master.domains.training.actions import WorkerExperimentView
+from rsi_master.domains.training.curve import Point
+from rsi_master.domains.training.sft import SftSpec
+from rsi_master.testing import tape
+
+DATA = tape.digest("data")
+TASK = Assignment(
+    node="w1",
+    direction="fine-tune on a pool",
+    hypothesis="it helps",
+    task="try it",
+    purpose="explore",
+    predecessors=(),
+    data=(DATA,),
+    replicates=None,
+    recipe=None,
+    recipe_init=None,
+    recipe_data=(),
+    experiments=(),
+    running=0,
+    left=3,
+    base_parameters=453_088,
+    base_dev=None,
+)
+FALLS = [2.0, 1.6, 1.3, 1.0, 0.8, 0.6, 0.5, 0.4, 0.3, 0.2]
+FLAT = [2.0, 1.0, 0.5, 0.4, 0.3, 0.3, 0.3, 0.3, 0.3, 0.3]
+
+
+def seen(
+    recipe: dict[str, object] | None = None,
+    dev: float | None = 0.5,
+    losses: list[float] | None = None,
+    lifecycle: Lifecycle = "finished",
+    integrity: Integrity = "accepted",
+) -> WorkerExperimentView:
+    chosen = SftSpec.model_validate(recipe or first_recipe(TASK)).model_dump(mode="json")
+    return WorkerExperimentView(
+        id=f"e-{dev}",
+        worker="w1",
+        lifecycle=lifecycle,
+        integrity=integrity,
+        reason="",
+        detail="",
+        recipe=chosen,
+        init="base",
+        data=(DATA,),
+        dev=tape.scored("dev", dev) if lifecycle == "finished" else None,
+        curve=tuple(Point(step=n, loss=loss) for n, loss in enumerate(losses or FALLS)),
+        log="",
+        device_seconds=1.0,
+    )
+
+
+def following(*views: WorkerExperimentView) -> dict[str, object] | None:
+    move = next_recipe(TASK, list(views))
+    if move is None:
+        return None
+    recipe, init, data = move
+    assert (init, data) == ("base", DATA)
+    SftSpec.model_validate(recipe)
+    return recipe
+
+
+def changes(new: dict[str, object] | None, old: WorkerExperimentView) -> dict[str, object]:
+    assert new is not None
+    return {name: value for name, value in new.items() if old.recipe[name] != value}
+
+
+def test_the_first_training_is_one_pass_of_full_weights() -> None:
+    recipe = following()
+    assert recipe is not None
+    assert (recipe["method"], recipe["epochs"]) == ("full", FIRST_EPOCHS)
+
+
+def test_the_first_rate_falls_with_the_size_of_the_base() -> None:
+    rates = [
+        first_recipe(TASK.model_copy(update={"base_parameters": size}))["learning_rate"]
+        for size in (10**5, 10**7, 10**9, 10**14)
+    ]
+    assert rates == sorted(rates, reverse=True)  # type: ignore[type-var]
+    assert rates[0] == pytest.approx(0.003239 - 0.0001395 * 11.5129, rel=0.05)
+    assert rates[-1] == 1e-5
+    assert first_recipe(TASK.model_copy(update={"base_parameters": None}))["learning_rate"]
+
+
+def test_a_curve_that_still_falls_gets_more_epochs() -> None:
+    first = seen(losses=FALLS)
+    assert changes(following(first), first) == {"epochs": MORE_EPOCHS}
+
+
+def test_a_flat_curve_gets_a_higher_rate() -> None:
+    first = seen(losses=FLAT)
+    rate = first.recipe["learning_rate"]
+    assert isinstance(rate, float)
+    new = changes(following(first), first)
+    assert new == {"learning_rate": pytest.approx(rate * RATE_FACTOR, rel=0.05)}
+
+
+@pytest.mark.parametrize(
+    ("losses", "falls"),
+    [
+        (FALLS, True),
+        (FLAT, False),
+        ([1.0], True),
+        ([], True),
+        ([1.0, 0.9], True),
+        ([1.0, 1.0], False),
+    ],
+)
+def test_falling_is_judged_by_the_last_fifths(losses: list[float], falls: bool) -> None:
+    view = seen().model_copy(
+        update={"curve": tuple(Point(step=n, loss=loss) for n, loss in enumerate(losses))}
+    )
+    assert still_falling(view) is falls
+
+
+def test_steps_without_a_loss_are_left_out_of_the_judgement() -> None:
+    points = tuple(
+        Point(step=n, loss=loss if n % 2 else None) for n, loss in enumerate([*FLAT] * 2)
+    )
+    assert not still_falling(seen().model_copy(update={"curve": points[10:]}))
+
+
+def test_the_third_training_varies_the_better_one_in_the_other_field() -> None:
+    first = seen(dev=0.4)
+    more = {**first.recipe, "epochs": MORE_EPOCHS}
+    better = seen(more, dev=0.6)
+    assert set(changes(following(first, better), better)) == {"learning_rate"}
+    worse = seen(more, dev=0.3)
+    assert set(changes(following(first, worse), first)) == {"learning_rate"}
+
+
+def test_the_better_of_two_rates_gets_more_epochs() -> None:
+    first = seen(dev=0.4, losses=FLAT)
+    rate = first.recipe["learning_rate"]
+    assert isinstance(rate, float)
+    higher = seen({**first.recipe, "learning_rate": min(RATE_MOST, rate * 9)}, dev=0.3)
+    raised = following(first, higher)
+    assert set(changes(raised, first)) == {"learning_rate"}
+
+
+def test_a_failure_is_followed_by_a_gentler_rate() -> None:
+    failed = seen(lifecycle="failed", integrity="pending", dev=None)
+    rate = failed.recipe["learning_rate"]
+    assert isinstance(rate, float)
+    new = changes(following(failed), failed)
+    assert new == {"learning_rate": pytest.approx(rate / RATE_FACTOR, rel=0.05)}
+    again = seen({**failed.recipe, **new}, lifecycle="failed", integrity="pending", dev=None)
+    assert changes(following(failed, again), again)["learning_rate"] == pytest.approx(
+        rate / RATE_FACTOR**2, rel=0.1
+    )
+
+
+def test_a_verification_copies_the_recipe_and_trains_once() -> None:
+    recipe: dict[str, object] = {"name": "sft", "learning_rate": 0.0123, "epochs": 7.0}
+    task = TASK.model_copy(
+        update={
+            "purpose": "verify",
+            "replicates": "e",
+            "recipe": recipe,
+            "recipe_init": "parent",
+            "recipe_data": (tape.digest("other"),),
+            "data": (),
+        }
+    )
+    assert next_recipe(task, []) == (recipe, "parent", tape.digest("other"))
+    assert next_recipe(task, [seen()]) is None
+
+
+def test_without_data_there_is_nothing_to_try() -> None:
+    assert next_recipe(TASK.model_copy(update={"data": ()}), []) is None
+
+
+def test_the_best_is_accepted_scored_and_the_earlier_of_equals() -> None:
+    flagged = seen(dev=0.9, integrity="flagged")
+    unscored = seen(dev=None)
+    first, second = seen(dev=0.5), seen(dev=0.5, losses=FLAT)
+    assert best_of([flagged, unscored, first, second]) is first
+    assert best_of([flagged, unscored]) is None
+
+
+def test_the_summary_cites_all_and_names_the_best() -> None:
+    views = [seen(dev=0.4), seen(dev=0.6), seen(lifecycle="failed", dev=None)]
+    found = summary(TASK, views)
+    assert found["cites"] == tuple(view.id for view in views)
+    assert found["best"] == "e-0.6"
+    assert "dev 0.600" in str(found["summary"])
+    assert len(str(summary(TASK, views * 60)["summary"])) <= 2000
