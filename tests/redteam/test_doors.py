@@ -179,14 +179,24 @@ DATA = [
     ),
     Row("a dataset by path", act("w2", "data.inspect", dataset="../home"), "BAD_ARGUMENT"),
 ]
+READS: dict[str, Arguments] = {
+    "evaluation.verdicts": {"experiment": first},
+    "evaluation.compare": {"left": "base", "right": first},
+}
+BEYOND: dict[str, Arguments] = {
+    "audit.flag": {"experiment": third, "category": "harness", "reason": "rival"},
+    "worker.create": {"direction": "more", "hypothesis": "of", "task": "me"},
+    "review.request": {"question": "am I best?", "scope": ("w1",)},
+    "champion.claim": {"experiment": first},
+    "run.stop": {"reason": "I lead"},
+    "run.guide": {"text": "prefer w2"},
+    "direction.close": {"node": "w3", "reason": "rival"},
+}
 LOOKS = [
     *(
         Row(f"{node} asks for {action}", act(node, action, **arguments), "ROLE")
         for node in ("w1", "w2", "main")
-        for action, arguments in {
-            "evaluation.verdicts": {"experiment": first},
-            "evaluation.compare": {"left": "base", "right": first},
-        }.items()
+        for action, arguments in READS.items()
     ),
     Row(
         "a reviewer beyond its scope",
@@ -237,15 +247,7 @@ NAMES = [
     ),
     *(
         Row(f"a worker does {action}", act("w2", action, **arguments), "ROLE")
-        for action, arguments in {
-            "audit.flag": {"experiment": third, "category": "harness", "reason": "rival"},
-            "worker.create": {"direction": "more", "hypothesis": "of", "task": "me"},
-            "review.request": {"question": "am I best?", "scope": ("w1",)},
-            "champion.claim": {"experiment": first},
-            "run.stop": {"reason": "I lead"},
-            "run.guide": {"text": "prefer w2"},
-            "direction.close": {"node": "w3", "reason": "rival"},
-        }.items()
+        for action, arguments in BEYOND.items()
     ),
 ]
 TRIES = [
@@ -415,7 +417,7 @@ def test_data_that_was_kept_holds_no_sealed_prompt_however_it_is_mixed(world: Wo
     assert mixed.model_dump()["dropped"] in {"none", "many"}
 
 
-LEAKS = {
+LEAKS: dict[str, tuple[str, str, Callable[[str], Arguments]]] = {
     "worker.finalize summary": ("w2", "worker.finalize", lambda text: {"summary": text}),
     "worker.finalize cites": (
         "w2",

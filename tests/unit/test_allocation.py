@@ -11,10 +11,10 @@ from rsi_master.core.state import State
 from rsi_master.core.turn import Limits
 from rsi_master.research.allocation import directions, limits
 from rsi_master.testing import tape
-from rsi_master.testing.rig import sketch_contract
+from rsi_master.testing.rig import Section, sketch_contract
 
 
-def allowed(*facts: Fact, closing: bool = False, **sections: dict[str, object]) -> Limits:
+def allowed(*facts: Fact, closing: bool = False, **sections: Section) -> Limits:
     contract = sketch_contract(**sections)
     return limits(State.replay(contract, tape.events(facts)), contract, closing)
 

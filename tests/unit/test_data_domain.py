@@ -36,7 +36,7 @@ def rows(rig: Rig, dataset: str) -> tuple[Row, ...]:
     return parse(rig.objects.get_bytes(dataset))
 
 
-text = st.text(st.characters(exclude_categories=("Cs",)), max_size=30)
+text = st.text(st.characters(exclude_categories=["Cs"]), max_size=30)
 
 
 @given(st.lists(st.builds(Row, prompt=text, completion=text), max_size=6), st.integers(0, 7))
@@ -138,7 +138,7 @@ def test_rows_of_which_none_is_left_get_no_id(rig: Rig) -> None:
 
 def test_a_source_of_sealed_rows_alone_is_refused_in_the_open(rig: Rig) -> None:
     sealed = tuple(Row(prompt=item.prompt, completion=" x") for item in rig.items()[:4])
-    rig.sealed.pool = lambda _source: sealed  # type: ignore[method-assign]
+    rig.sealed.pool = lambda source: sealed  # type: ignore[method-assign]
     answer = rig.main().act("data.add", source=CLEAN)
     assert answer == RefusedView(refused="no row survived the scan", dropped="many")
     assert rig.facts(DatasetRegistered) == []

@@ -26,7 +26,7 @@ from rsi_master.testing.agents import SketchWorker
 from rsi_master.testing.rig import Rig, sketch_contract
 
 CONTRACT = sketch_contract(research={"turn_seconds": 5.0, "turn_failures": 2})
-Act = Callable[[Ask, Session], None]
+Act = Callable[[Ask, Session], object]
 
 
 def idle(_ask: Ask, _session: Session) -> None:
@@ -89,7 +89,7 @@ def raising(problem: Exception) -> Act:
 
 
 def test_a_turn_is_recorded_and_its_token_ends_with_it(stage: Stage) -> None:
-    stage.roles["worker"].script = lambda _ask, session: session.act("worker.current") and None
+    stage.roles["worker"].script = lambda _ask, session: session.act("worker.current")
     stage.put(tape.worker("w1"))
     stage.round()
     (started,) = stage.rig.facts(TurnStarted)
@@ -209,7 +209,7 @@ def test_turns_of_a_former_owner_are_asked_again_under_the_same_order(stage: Sta
 
 def test_closing_interrupts_what_is_under_way(stage: Stage) -> None:
     gate = threading.Event()
-    stage.roles["worker"].script = lambda _ask, _session: gate.wait(10) and None
+    stage.roles["worker"].script = lambda _ask, _session: gate.wait(10)
     stage.put(tape.worker("w1"))
     stage.director.tick(False)
     stage.director.close(0.01)

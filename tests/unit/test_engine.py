@@ -10,7 +10,7 @@ import pytest
 from rsi_master.core.action import Amounts
 from rsi_master.core.errors import PolicyDenied
 from rsi_master.core.experiment import AttemptEnded, AttemptFenced, AttemptPlanned, Experiment
-from rsi_master.core.job import Ending, JobStatus
+from rsi_master.core.job import Ending, Job, JobStatus
 from rsi_master.core.score import EvaluationResult, Split
 from rsi_master.expos.books import CHECKS
 from rsi_master.testing.compute import FakeCompute
@@ -52,7 +52,7 @@ def steered(rig: Rig) -> SteeredCompute:
 def started(rig: Rig, **settings: object) -> Experiment:
     """A submitted training."""
     data = rig.add()
-    return rig.state.experiments[rig.submit(rig.open_worker(data), data, **settings)]
+    return rig.state.experiments[rig.submit(rig.open_worker(data), data, "base", **settings)]
 
 
 def until(rig: Rig, condition: Callable[[], bool]) -> None:
@@ -87,7 +87,12 @@ def test_a_training_that_works_is_accepted_scored_and_settled(rig: Rig) -> None:
 def test_every_attempt_is_planned_before_the_engine_hears_of_it(rig: Rig) -> None:
     submitted: list[int] = []
     submit = rig.compute.submit
-    rig.compute.submit = lambda job: (submitted.append(len(rig.facts(AttemptPlanned))), submit(job))  # type: ignore[method-assign,assignment]
+
+    def noting(job: Job) -> None:
+        submitted.append(len(rig.facts(AttemptPlanned)))
+        submit(job)
+
+    rig.compute.submit = noting  # type: ignore[method-assign]
     started(rig)
     rig.settle()
     assert submitted == [2]

@@ -91,7 +91,7 @@ POOLS = tuple(dataset(word, chars) for word, chars in (("p", 5), ("q", 40), ("r"
 
 
 def verified(name: str, **more: object) -> DirectionView:
-    return direction("w3", f"{name}2", purpose="verify", replicates=name, **more)
+    return direction("w3", f"{name}2", 0.5, purpose="verify", replicates=name, **more)
 
 
 def origins(moves: tuple[Move, ...]) -> list[str]:

@@ -15,12 +15,13 @@ from safetensors.numpy import save
 from rsi_master.core.errors import Broken, Misuse, PolicyDenied, SealUnavailable
 from rsi_master.core.score import Scored
 from rsi_master.core.sealed_wire import FRAME_LIMIT, FrameReader, frame
+from rsi_master.domains.training.tensors import Unreadable
 from rsi_master.programs.sealed.benchmark import Base, Decoding, Grade, Item
 from rsi_master.programs.sealed.channel import Channel, OwnerGoneError
 from rsi_master.programs.sealed.grading import answer, summarise
 from rsi_master.programs.sealed.registry import Registry
 from rsi_master.programs.sealed.vault import load, protocol_digest, read_base, seal
-from rsi_master.programs.sealed.weights import UnreadableError, Weights
+from rsi_master.programs.sealed.weights import Weights
 from rsi_master.testing.sketch import SKETCH, Sketch, SketchModel, write_checkpoint
 
 
@@ -148,7 +149,7 @@ def test_the_digest_of_weights_sees_name_shape_dtype_and_value() -> None:
 
 @pytest.mark.parametrize("data", [b"", b"PK\x03\x04", b"\xff" * 64, b"\x08" + b"\0" * 7 + b"{}"])
 def test_other_bytes_are_no_weights(data: bytes) -> None:
-    with pytest.raises(UnreadableError, match="safetensors"):
+    with pytest.raises(Unreadable, match="safetensors"):
         Weights.parse(data)
 
 

@@ -55,26 +55,35 @@ class Tensor:
             raise Unreadable(f"weights of type {self.dtype}; known are BF16, {', '.join(NUMPY)}")
         return np.frombuffer(self.data, dtype=NUMPY[self.dtype]).astype(np.float64)
 
+    def finite(self) -> bool:
+        """Whether no element is NaN or infinite; one of an unknown type is not."""
+        try:
+            return bool(np.isfinite(self.values()).all())
+        except Unreadable:
+            return False
+
 
 def read(path: Path) -> dict[str, Tensor]:
     """All tensors of a file, held in memory; raises Unreadable when it is missing or malformed."""
     if path.is_symlink() or not path.is_file():
         raise Unreadable(f"{path.name} is missing or not a plain file")
+    return parse(path.read_bytes(), path.name)
+
+
+def parse(data: bytes, origin: str = "checkpoint") -> dict[str, Tensor]:
+    """All tensors of a file's bytes, in the order of names; raises Unreadable."""
     try:
-        entries = deserialize(path.read_bytes())
+        entries = deserialize(data)
     except SafetensorError as cause:
-        raise Unreadable(f"{path.name} is not a safetensors file: {cause}") from cause
+        raise Unreadable(f"{origin} is not a safetensors file: {cause}") from cause
     return {
         name: Tensor(entry["dtype"], tuple(entry["shape"]), bytes(entry["data"]))
-        for name, entry in entries
+        for name, entry in sorted(entries)
     }
 
 
 def digest(weights: Mapping[str, Tensor]) -> str:
-    """sha256 over name, type, shape and bytes of each tensor in the order of names.
-
-    The sealed process names the weights that it scored in the same way.
-    """
+    """sha256 over name, type, shape and bytes of each tensor in the order of names."""
     sha = hashlib.sha256()
     for name, tensor in sorted(weights.items()):
         shape = "x".join(map(str, tensor.shape))

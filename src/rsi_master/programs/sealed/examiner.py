@@ -19,12 +19,13 @@ from rsi_master.core.score import (
     SplitScore,
 )
 from rsi_master.core.sealed import ScanReport, SealedSet
+from rsi_master.domains.training.tensors import Unreadable
 from rsi_master.programs.sealed.benchmark import Base, Model
 from rsi_master.programs.sealed.grading import answer, summarise, unscored
 from rsi_master.programs.sealed.registry import Registry
 from rsi_master.programs.sealed.scanner import Scanner
 from rsi_master.programs.sealed.vault import Vault
-from rsi_master.programs.sealed.weights import Unfit, UnreadableError, Weights
+from rsi_master.programs.sealed.weights import Unfit, Weights
 from rsi_master.stats.paired import paired_difference
 
 EVALUATED: tuple[Split, ...] = ("dev", "confirm")
@@ -123,7 +124,7 @@ class Examiner:
     def _checkpoint(self, data: bytes) -> Checkpoint:
         try:
             weights = Weights.parse(data)
-        except UnreadableError:
+        except Unreadable:
             return Checkpoint(digest(data), None, "UNREADABLE_WEIGHTS")
         unfit = weights.misfit(self._vault.base.weights)
         return Checkpoint(weights.digest(), None if unfit else weights, unfit)

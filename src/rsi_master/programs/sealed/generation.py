@@ -8,8 +8,9 @@ from tokenizers import Tokenizer
 from transformers import AutoConfig, AutoModelForCausalLM, GenerationConfig
 
 from rsi_master.core.errors import SealUnavailable
+from rsi_master.domains.training.tensors import Tensor
 from rsi_master.programs.sealed.benchmark import Base, Decoding
-from rsi_master.programs.sealed.weights import Tensor, Weights
+from rsi_master.programs.sealed.weights import Weights
 
 _DTYPES = {"F32": torch.float32, "F16": torch.float16, "BF16": torch.bfloat16}
 

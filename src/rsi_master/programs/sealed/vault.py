@@ -19,8 +19,9 @@ from rsi_master.core.model import Value
 from rsi_master.core.score import Split
 from rsi_master.core.sealed import SealedSet
 from rsi_master.core.sealed_wire import CHECKPOINT_FILE
+from rsi_master.domains.training.tensors import Unreadable
 from rsi_master.programs.sealed.benchmark import Base, Benchmark, Item, Question, find
-from rsi_master.programs.sealed.weights import UnreadableError, Weights
+from rsi_master.programs.sealed.weights import Weights
 
 OPENINGS = "openings.jsonl"
 DENOMINATOR = "all drawn items; an error is 0 points; average is the unweighted mean over tasks"
@@ -107,7 +108,7 @@ def read_base(folder: Path) -> Base:
     files = {path.name: _read(path) for path in sorted(folder.glob("*")) if path.is_file()}
     try:
         weights = Weights.parse(files.pop(CHECKPOINT_FILE))
-    except (KeyError, UnreadableError) as cause:
+    except (KeyError, Unreadable) as cause:
         raise SealUnavailable(
             "SEAL_BASE", f"{folder} holds no readable {CHECKPOINT_FILE}"
         ) from cause

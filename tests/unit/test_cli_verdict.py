@@ -1,0 +1,61 @@
+from rsi_master.core.action import OS
+from rsi_master.core.event import Event
+from rsi_master.core.job import Tier
+from rsi_master.core.run import OwnerStarted
+from rsi_master.expos.order import Flaw
+from rsi_master.expos.verify import Report
+from rsi_master.interfaces.verdict import text, weakest
+
+SOUND = Report(
+    origin="demo-1",
+    events=12,
+    signed=10,
+    artifacts=3,
+    root="ab" * 32,
+    anchor="operator-signed only, up to event 9",
+    flaws=(),
+)
+
+
+def owners(*tiers: Tier) -> list[Event]:
+    return [
+        Event(
+            position=at,
+            id="e",
+            at=1.0,
+            contract="c",
+            caller=OS,
+            fact=OwnerStarted(resumed=at > 0, tier=tier, platform="linux"),
+        )
+        for at, tier in enumerate(tiers)
+    ]
+
+
+def test_a_whole_record_says_who_vouches_and_what_no_head_covers() -> None:
+    told = text(SOUND, "namespaces")
+    assert told.startswith("The record of demo-1 is whole.")
+    assert "12, 10 of them signed, 2 events after the last signed head" in told
+    assert "operator-signed only, up to event 9" in told
+
+
+def test_findings_are_one_a_line_and_come_first() -> None:
+    flaws = (
+        Flaw(code="EVENT_ALTERED", where="event 7", what="its bytes do not match"),
+        Flaw(code="ARTIFACT_UNSOUND", where="sha256:ab", what="missing"),
+    )
+    lines = text(SOUND.model_copy(update={"flaws": flaws}), "namespaces").splitlines()
+    assert lines[:3] == [
+        "EVENT_ALTERED: event 7: its bytes do not match",
+        "ARTIFACT_UNSOUND: sha256:ab: missing",
+        "The record of demo-1 does not hold.",
+    ]
+
+
+def test_without_isolation_the_first_line_says_so() -> None:
+    assert text(SOUND, "none").startswith("NOT ISOLATED")
+
+
+def test_the_weakest_owner_counts() -> None:
+    assert weakest(owners("namespaces", "none", "landlock")) == "none"
+    assert weakest(owners("namespaces")) == "namespaces"
+    assert weakest([]) is None
