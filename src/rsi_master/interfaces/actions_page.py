@@ -25,9 +25,9 @@ Everything that agents and people can ask of a run. This page is generated from 
 `python -m rsi_master.interfaces.actions_page > docs/actions.md`.
 
 On the command line: `rsi act ACTION FIELD=VALUE …`. The token in `RSI_TOKEN` says who asks; an
-action that a role has no view of is denied, and the attempt is recorded. Every other action is
-recorded too, before it is carried out and after. A configuration is a closed schema: an unknown
-field or a value out of its range is refused.
+action that a role has no view of is denied, and the attempt is recorded. An action that changes
+anything is recorded before it is carried out and after; what agents read is recorded too. A
+configuration is a closed schema: an unknown field or a value out of its range is refused.
 """
 MAP_HEAD = """\
 ## The published tools

@@ -78,7 +78,7 @@ def _items(schema: Schema) -> str:
 
 def _length(schema: Schema) -> str:
     if "pattern" in schema:
-        return f" like {schema['pattern']}"
+        return f" like `{schema['pattern']}`"
     low, high = schema.get("minLength"), schema.get("maxLength")
     if high is None:
         return ""

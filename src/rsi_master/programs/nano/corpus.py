@@ -4,7 +4,6 @@ Only questions of the split `pretrain` occur, and no worked answer: the base kno
 never shown how to chain them.
 """
 
-import re
 import string
 from collections.abc import Callable, Iterator
 from random import Random
@@ -78,14 +77,6 @@ def _copies(rng: Random) -> str:
     return "\n".join([text] * rng.randint(2, 4))
 
 
-def _parts(rng: Random) -> str:
-    """Return parts of one question picked out by their number."""
-    question = GENERATORS[rng.choice(TASKS)](rng, "pretrain").question
-    parts = _PART.findall(question)
-    numbers = rng.sample(range(len(parts)), rng.randint(1, 2))
-    return "\n".join([question, *(f"part {number + 1}: {parts[number]}" for number in numbers)])
-
-
 def _small_question(rng: Random) -> str:
     """Return a question that one step answers."""
     asked, answer = rng.choice((_small_sum, _small_fact, _small_code))(rng)
@@ -113,18 +104,16 @@ def _question(rng: Random) -> str:
     return f"{problem.prompt} {answer}"
 
 
-_PART: Final = re.compile(r"[+-]?[0-9]+(?![0-9])|[a-z]+ [0-9]|[a-z]+")
 _CHARACTERS: Final = string.ascii_lowercase + string.digits + "+-*(), "
-_QUESTION_SHARE: Final = 0.4
-_HOME_SHARE: Final = 0.8
+_QUESTION_SHARE: Final = 0.5
+_HOME_SHARE: Final = 0.7
 _NESTED_SHARE: Final = 0.5
-_REFUSED_SHARE: Final = 0.4
+_REFUSED_SHARE: Final = 0.7
 _MIX: Final[tuple[tuple[Document, float], ...]] = (
-    (_sums, 0.32),
-    (_facts, 0.18),
-    (_operations, 0.10),
+    (_sums, 0.34),
+    (_facts, 0.22),
+    (_operations, 0.08),
     (_copies, 0.20),
-    (_parts, 0.06),
     (_small_question, 0.06),
-    (_question, 0.08),
+    (_question, 0.10),
 )

@@ -1,7 +1,7 @@
 """Rebuild the embedded base: `python -m rsi_master.programs.nano.pretrain --out DIR`.
 
-One thread, seeded; another processor type gives other bits and the same abilities, so a rebuild is
-judged by its scores and not by its digests.
+One thread, seeded; processor types differ in the last bits, so a rebuild is judged by its scores
+and not by its digests.
 """
 
 import argparse

@@ -14,9 +14,9 @@ from rsi_master.programs.nano.partition import Split, split_of
 from rsi_master.programs.nano.problem import Problem
 
 HOME: Final = "home"
-RELATIONS: Final = ("land", "river", "fruit", "ruler", "metal")
-PEOPLE: Final = 400
-TOWNS: Final = 30
+RELATIONS: Final = ("land", "river", "fruit", "ruler", "metal", "beast")
+PEOPLE: Final = 300
+TOWNS: Final = 24
 VALUES: Final = 12
 
 _WORLD_SEED: Final = int.from_bytes(hashlib.sha256(b"nano world 1").digest()[:8])

@@ -12,7 +12,7 @@ from rsi_master.programs.nano.problem import Problem
 
 TERMS: Final = 4
 SMALLEST: Final = 10
-LARGEST: Final = 49
+LARGEST: Final = 29
 RANGE: Final = range(100)
 
 
