@@ -52,14 +52,14 @@ demo: $(ready)
 	@$(py) -m rsi_master demo
 
 test: $(ready)
-	@$(run) -m pytest -q -m 'not slow'
+	@$(run) -m pytest -q -n 2 --dist loadfile -m 'not slow'
 
 test-all: $(ready)
-	@$(run) -m pytest -q
+	@$(run) -m pytest -q -n 2 --dist loadfile
 
 check: $(ready)
-	@$(py) -m ruff format --check --quiet src tests || { echo "run: make format"; exit 1; }
-	@$(py) -m ruff check --quiet src tests
+	@$(py) -m ruff format --check --quiet src tests bench || { echo "run: make format"; exit 1; }
+	@$(py) -m ruff check --quiet src tests bench
 	@$(py) -m mypy
 	@$(py) -c 'from importlinter.cli import lint_imports_command as lint; lint(["--no-logo"])'
 
@@ -67,8 +67,9 @@ format: $(ready)
 	@$(py) -m ruff format --quiet src tests
 	@$(py) -m ruff check --quiet --fix src tests
 
+# A demo run, the same trainings without the OS, warm and cold starts: minutes, on a quiet machine.
 bench: $(ready)
-	@echo "This version has no bench of its own: 'make demo' prints its times."
+	@$(run) bench/page.py docs/demo.md
 
 clean:
 	rm -rf .venv build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

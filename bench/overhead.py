@@ -26,21 +26,20 @@ from rsi_master.core.run import RunFinished, RunOpened
 
 def main(run: str) -> None:
     """Print wall times and their ratio as JSON."""
-    record = read(RunFolder(Path(run).absolute()))
+    print(json.dumps(measure(read(RunFolder(Path(run).absolute())))))
+
+
+def measure(record: Record) -> dict[str, object]:
+    """Wall seconds of the run and of the bare lanes, and their ratio."""
     ours = wall(record)
     with tempfile.TemporaryDirectory() as folder:
         theirs = bare(record, Path(folder))
-    trained = sum(1 for e in record.state.experiments.values() if e.checkpoint)
-    print(
-        json.dumps(
-            {
-                "experiments": trained,
-                "run_wall_seconds": round(ours, 1),
-                "bare_wall_seconds": round(theirs, 1),
-                "ratio": round(ours / theirs, 3),
-            }
-        )
-    )
+    return {
+        "experiments": sum(1 for e in record.state.experiments.values() if e.checkpoint),
+        "run_wall_seconds": round(ours, 1),
+        "bare_wall_seconds": round(theirs, 1),
+        "ratio": round(ours / theirs, 3),
+    }
 
 
 def wall(record: Record) -> float:
@@ -116,7 +115,7 @@ def groups(record: Record, lanes: dict[str, Path]) -> list[list[Path]]:
 def carry_out(lane: Path) -> None:
     """Run one lane to its end."""
     command = [sys.executable, str(Path(__file__).with_name("bare.py")), str(lane)]
-    subprocess.run(command, stdout=subprocess.DEVNULL, check=True)
+    subprocess.run(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=True)
 
 
 if __name__ == "__main__":

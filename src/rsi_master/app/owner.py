@@ -15,6 +15,7 @@ from rsi_master.core.errors import RsiError, SealUnavailable
 from rsi_master.core.run import ActionSettled, ClaimScored, RunFinished, TurnRole
 from rsi_master.domains.training.lifecycle import RecipeTrainer
 from rsi_master.expos.engine import Engine
+from rsi_master.expos.lineage import taint
 from rsi_master.expos.plant import Plant
 
 TICK_SECONDS = 0.05
@@ -122,6 +123,10 @@ class Owner:
         with lab.lock:
             if lab.state.intents or lab.state.unfinished():
                 return
+            if outcome == "champion" and lab.state.claim is not None:
+                flagged = taint(lab.state, lab.state.claim.experiment)
+                if flagged is not None:
+                    outcome, reason = "no_champion", f"the claimed champion goes back to {flagged}"
             champion = (
                 lab.state.claimed.experiment
                 if outcome == "champion" and lab.state.claimed

@@ -1,5 +1,6 @@
 """Reading a run without owning it: projections from the ledger, and verification."""
 
+import os
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -8,13 +9,14 @@ from rsi_master.adapters.store.notes import NoteFolder
 from rsi_master.adapters.store.objects import FolderObjects
 from rsi_master.adapters.store.sqlite import SqliteEvents
 from rsi_master.app.folder import RunFolder
+from rsi_master.app.home import Home
 from rsi_master.core.contract import Contract, parse
 from rsi_master.core.errors import Misuse
 from rsi_master.core.event import Event
 from rsi_master.core.facts import CODEC, artifacts
 from rsi_master.core.state import State
 from rsi_master.expos.books import CHECKS
-from rsi_master.expos.notes import Verifier
+from rsi_master.expos.notes import Verifier, load_key
 from rsi_master.expos.verify import Anchor, Reading, Report, RunRecord, verify
 
 
@@ -47,7 +49,8 @@ def follow(folder: RunFolder, start: int = 0) -> Iterator[Event]:
 
 
 def check(folder: RunFolder, key: Path | None = None, notes: tuple[Path, ...] = ()) -> Report:
-    """Verify the record against its notes and those that others hold; `key` is a public key."""
+    """Verify the record against its notes and those that others hold; `key` is a file with the
+    public key, else the one in the folder is taken: see `trust`."""
     folder.require()
     store = SqliteEvents.reader(folder.ledger)
     try:
@@ -57,7 +60,7 @@ def check(folder: RunFolder, key: Path | None = None, notes: tuple[Path, ...] = 
             notes=NoteFolder(folder.notes).all(),
             objects=FolderObjects(folder.objects),
             contract=folder.contract_text(),
-            key=Verifier.parse(_text(key or folder.verifier_file)),
+            key=_verifier(folder, key),
             anchors=tuple(Anchor(by=f"file {path.name}", text=_text(path)) for path in notes),
         )
         reading = Reading(
@@ -69,6 +72,21 @@ def check(folder: RunFolder, key: Path | None = None, notes: tuple[Path, ...] = 
         return verify(record, reading)
     finally:
         store.close()
+
+
+def trust(folder: RunFolder, home: Home, key: Path | None = None) -> str:
+    """In words, which key a verification relies on and why it may be trusted."""
+    used = _verifier(folder, key)
+    name = f"{used.name}+{used.key_hash.hex()}"
+    if key is not None:
+        return f"{name}, from {key.name}"
+    if home.key.is_file() and os.access(home.key, os.R_OK) and load_key(home.key).verifier == used:
+        return f"{name}, this installation's own"
+    return f"{name}, as the folder itself says; ask the signer for it and pass --key"
+
+
+def _verifier(folder: RunFolder, key: Path | None) -> Verifier:
+    return Verifier.parse(_text(key or folder.verifier_file))
 
 
 def _text(path: Path) -> str:

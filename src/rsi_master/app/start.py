@@ -32,6 +32,9 @@ from rsi_master.domains.training import tensors
 from rsi_master.expos.tokens import Tokens
 
 Follower = Callable[[Event], None]
+LEAST_DEVICE_SECONDS = 240
+LEAST_EVALUATIONS = 8
+LEAST_EXPERIMENTS = 2
 
 
 def create(text: str, origin: str, parent: Path, home: Home) -> RunFolder:
@@ -40,6 +43,7 @@ def create(text: str, origin: str, parent: Path, home: Home) -> RunFolder:
     plugins.recipes(contract.policy.recipes)
     base = plugins.base_folder(contract.base.name)
     check_base(contract, base)
+    check_budget(contract)
     choose(probe(), floor_of(contract))
     signer = signing_key(home)
     run = f"{contract.name}-{Uuid7().fresh()}"
@@ -94,6 +98,23 @@ def check_base(contract: Contract, base: Path) -> None:
             f"base {contract.base.name!r} has digest {found}, the contract says "
             f"{contract.base.digest}; take the base of the contract or write a new contract",
         )
+
+
+def check_budget(contract: Contract) -> None:
+    """Refuse a budget that cannot carry one experiment, its verification and a claim."""
+    least = {
+        "device_seconds": LEAST_DEVICE_SECONDS,
+        "evaluations": LEAST_EVALUATIONS,
+        "experiments": LEAST_EXPERIMENTS,
+    }
+    for name, amount in least.items():
+        given = getattr(contract.budget, name)
+        if given < amount:
+            raise Refused(
+                "BUDGET_TOO_SMALL",
+                f"budget.{name} = {given:g}, but the base, one experiment, its verification and the "
+                f"claim take {amount}; raise it",
+            )
 
 
 def _record_start(lab: Lab, tier: JobTier) -> None:

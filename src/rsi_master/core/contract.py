@@ -8,7 +8,7 @@ import difflib
 import tomllib
 from typing import Annotated, Literal
 
-from pydantic import Field, ValidationError
+from pydantic import ConfigDict, Field, ValidationError
 
 from rsi_master.core.canonical import digest, encode
 from rsi_master.core.errors import Refused
@@ -20,14 +20,20 @@ Share = Annotated[float, Field(gt=0, le=1)]
 Name = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_-]{0,40}$")]
 
 
-class Base(Value):
+class Section(Value):
+    """A part of the contract; every number in it is finite."""
+
+    model_config = ConfigDict(allow_inf_nan=False)
+
+
+class Base(Section):
     """The pinned base model."""
 
     name: Name = "nano"
     digest: Annotated[str, Field(pattern=r"^sha256:[0-9a-f]{64}$")]
 
 
-class Evaluator(Value):
+class Evaluator(Section):
     """The fixed evaluator: a benchmark, items drawn per task and split, the form of feedback."""
 
     benchmark: Name = "nano"
@@ -38,7 +44,7 @@ class Evaluator(Value):
     feedback_step: Share = 0.05
 
 
-class Budget(Value):
+class Budget(Section):
     """What the whole run may use. Seconds of device time are summed over devices."""
 
     device_seconds: Annotated[float, Field(gt=0)]
@@ -47,13 +53,13 @@ class Budget(Value):
     experiments: Annotated[int, Field(ge=1)]
 
 
-class Devices(Value):
+class Devices(Section):
     """Devices that jobs and the sealed process share."""
 
     slots: Annotated[int, Field(ge=1, le=64)] = 2
 
 
-class Research(Value):
+class Research(Section):
     """Limits of the orchestration and who fills the roles."""
 
     workers: Annotated[int, Field(ge=1, le=100)] = 8
@@ -65,7 +71,7 @@ class Research(Value):
     turn_failures: Annotated[int, Field(ge=1, le=10)] = 2
 
 
-class Policy(Value):
+class Policy(Section):
     """Grey rules, decided before the run."""
 
     merging: Literal[False] = False
@@ -77,7 +83,7 @@ class Policy(Value):
     sources: tuple[str, ...]
 
 
-class Isolation(Value):
+class Isolation(Section):
     """The weakest isolation under which the run may work; `none` voids every integrity claim."""
 
     floor: Tier = "landlock"
@@ -87,7 +93,7 @@ class Isolation(Value):
         return STRENGTH[tier] >= STRENGTH[self.floor]
 
 
-class Contract(Value):
+class Contract(Section):
     """The parsed contract with defaults filled in."""
 
     contract_version: Literal[1] = 1

@@ -5,11 +5,13 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import singledispatchmethod
 
+from rsi_master.core.action import Amounts
 from rsi_master.core.budget import Books
 from rsi_master.core.contract import Contract
-from rsi_master.core.dataset import DatasetRegistered
+from rsi_master.core.dataset import DatasetRefused, DatasetRegistered
 from rsi_master.core.event import Event, Fact
 from rsi_master.core.experiment import (
+    BASE,
     Attempt,
     AttemptEnded,
     AttemptFenced,
@@ -47,6 +49,9 @@ from rsi_master.core.run import (
     RunUnpaused,
     StopAsked,
 )
+
+# The base is scored before anything else; its cost is reserved from the opening on.
+BASE_COST = Amounts(device_seconds=60.0, evaluations=2)
 
 
 @dataclass
@@ -89,7 +94,7 @@ class State:
 
     def apply(self, event: Event) -> None:
         """Fold one event."""
-        if isinstance(event.fact, OwnerStarted | RunPaused):
+        if isinstance(event.fact, OwnerStarted | RunPaused | RunFinished):
             self.wall_before = self.wall(self.at)
         self.position = event.position
         self.at = event.at
@@ -120,6 +125,7 @@ class State:
     @_fold.register
     def _(self, fact: RunOpened) -> None:
         self.opened = fact
+        self.books.hold(BASE, BASE_COST)
 
     @_fold.register
     def _(self, fact: OwnerStarted) -> None:
@@ -147,6 +153,10 @@ class State:
     def _(self, fact: DatasetRegistered) -> None:
         self.submissions += 1
         self.datasets.setdefault(fact.artifact.digest, fact)
+
+    @_fold.register
+    def _(self, fact: DatasetRefused) -> None:
+        self.submissions += 1
 
     @_fold.register
     def _(self, fact: ExperimentQueued) -> None:
@@ -256,6 +266,7 @@ class State:
     @_fold.register
     def _(self, fact: RunFinished) -> None:
         self.finished = fact
+        self.owner_since = None
 
     def _experiment(self, name: str) -> Experiment:
         return self.experiments.setdefault(name, Experiment(name, None))

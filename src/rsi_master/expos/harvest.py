@@ -59,12 +59,13 @@ class Harvest:
         (laid / WEIGHTS).unlink(missing_ok=True)
         shutil.copyfile(out / WEIGHTS, laid / WEIGHTS, follow_symlinks=False)
         adapter = out / "adapter"
+        adapted = adapter.is_dir() and not adapter.is_symlink()
         return CheckpointStored(
             experiment=queued.experiment,
             fence=fence,
             artifact=self.objects.put_folder("checkpoint", laid),
             proof=proof,
-            adapter=self.objects.put_folder("checkpoint", adapter) if adapter.is_dir() else None,
+            adapter=self.objects.put_folder("checkpoint", adapter) if adapted else None,
             metrics=self.objects.put_bytes("metrics", tail(out / "metrics.jsonl", METRICS_BYTES)),
         )
 

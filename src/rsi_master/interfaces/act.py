@@ -26,15 +26,16 @@ class Words:
     fields: Sequence[str]
     json: str | None
 
-    def arguments(self, stdin: TextIO) -> Mapping[str, object]:
-        """The arguments of the action; raises Misuse for words that are none."""
+    def arguments(self, stdin: TextIO, texts: frozenset[str]) -> Mapping[str, object]:
+        """The arguments of the action; raises Misuse for words that are none. Values of `texts`
+        are taken as they stand."""
         if list(self.fields) == ["-"]:
             return _object(stdin.read(), "standard input")
         if self.json is not None:
             if self.fields:
                 raise Misuse("BAD_ARGUMENT", "give FIELD=VALUE words or --json, not both")
             return _object(self.json, "--json")
-        return dict(map(_pair, self.fields))
+        return dict(_pair(word, texts) for word in self.fields)
 
 
 def submit(
@@ -66,7 +67,7 @@ def usage(role: Role | None) -> str:
         [
             "rsi act ACTION [FIELD=VALUE ... | --json '{...}' | -]",
             "",
-            "A VALUE is read as JSON if it is JSON, else as text. The token comes from $RSI_TOKEN,",
+            "The VALUE of a text field is text, others are JSON. The token: $RSI_TOKEN,",
             "or with --as-operator from whoever started the run; the run from $RSI_RUN or --run.",
             "`rsi act ACTION --help` explains the fields, `--list --role ROLE` lists by role.",
             "",
@@ -93,10 +94,22 @@ def installed() -> Catalogue:
     return catalogue(recipes(DEFAULT_RECIPES))
 
 
-def _pair(word: str) -> tuple[str, object]:
+def texts(action: str) -> frozenset[str]:
+    """Fields of the action that are text and nothing else; none for an unknown action."""
+    try:
+        schema = installed().entry(action).action.model_json_schema()
+    except Misuse:
+        return frozenset()
+    properties = schema.get("properties", {})
+    return frozenset(name for name, part in properties.items() if part.get("type") == "string")
+
+
+def _pair(word: str, texts: frozenset[str]) -> tuple[str, object]:
     name, equals, value = word.partition("=")
     if not equals or not name:
         raise Misuse("BAD_ARGUMENT", f"{word!r} is not FIELD=VALUE; see `rsi act ACTION --help`")
+    if name in texts:
+        return name, value
     try:
         return name, json.loads(value)
     except ValueError:

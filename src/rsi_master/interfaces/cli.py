@@ -177,17 +177,18 @@ def verify(
     as_json: Json = False,
 ) -> int:
     """Check a record against its signed heads."""
-    from rsi_master.app.reader import check  # noqa: PLC0415 - late: not every command reads
+    from rsi_master.app.reader import check, trust  # noqa: PLC0415 - late: not every command reads
     from rsi_master.interfaces import verdict  # noqa: PLC0415 - late
 
     run_folder = runs.find(name, folder)
     report = check(run_folder, key, tuple(note or ()))
     tier = verdict.tier_of(run_folder)
+    keyed = trust(run_folder, Home.default(), key)
     if as_json:
-        data = {**report.model_dump(mode="json"), "sound": report.sound, "tier": tier}
+        data = {**report.model_dump(mode="json"), "sound": report.sound, "tier": tier, "key": keyed}
         typer.echo(json.dumps(data, ensure_ascii=False))
     else:
-        typer.echo(verdict.text(report, tier))
+        typer.echo(verdict.text(report, tier, keyed))
     return 0 if report.sound else 1
 
 
@@ -222,7 +223,7 @@ def act(  # noqa: PLR0913 - one parameter for each option
     if action is None or listing or explain:
         typer.echo(acting.explain(action) if action and explain else acting.usage(role))
         return 0
-    given = acting.Words(fields or [], text).arguments(sys.stdin)
+    given = acting.Words(fields or [], text).arguments(sys.stdin, acting.texts(action))
     answer = acting.submit(runs.find(name), Home.default(), action, given, person)
     code = answer.get("exit", BROKEN)
     typer.echo(json.dumps(answer, ensure_ascii=False))

@@ -12,7 +12,7 @@ from rsi_master.expos.verify import Report
 from rsi_master.interfaces import words
 
 
-def text(report: Report, tier: Tier | None) -> str:
+def text(report: Report, tier: Tier | None, key: str) -> str:
     """The report as it is printed: the findings one a line, then what was covered."""
     lines = []
     if tier == "none":
@@ -29,6 +29,7 @@ def text(report: Report, tier: Tier | None) -> str:
         f"  artifacts  {report.artifacts} by digest",
         f"  root       {report.root}",
         f"  trust      {report.anchor}",
+        f"  key        {key}",
     ]
     return "\n".join(lines)
 

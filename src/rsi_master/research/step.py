@@ -132,7 +132,7 @@ def _orders(loop: Loop, event: Event) -> list[Order]:
         case ExperimentEnded():
             return _after_experiment(loop, at)
         case WorkerCreated(node=node):
-            return [_ask(at, "worker", node, "created")]
+            return [_ask(at, "worker", node, "created")] if _idle(loop, node) else []
         case ReviewRequested(node=node):
             return [_ask(at, "reviewer", node, "created")]
         case WorkerFinalised():

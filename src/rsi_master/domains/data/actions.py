@@ -144,8 +144,9 @@ def _derive(action: Derive, desk: Desk) -> Outcome:
         known(desk, dataset)
         rows.extend(parse(desk.objects.get_bytes(dataset)))
     random.Random(action.shuffle).shuffle(rows)
+    origins = {desk.state.datasets[dataset].source.origin for dataset in action.datasets}
     source = Source(
-        origin="derive",
+        origin="+".join(sorted({part for origin in origins for part in origin.split("+")})),
         parents=action.datasets,
         operation={"limit": action.limit, "shuffle": action.shuffle},
     )
@@ -189,7 +190,7 @@ def _only_named(question: Question) -> str | None:
 
 def _once(question: Question) -> str | None:
     for fact in question.state.datasets.values():
-        if fact.source.origin == question.action.source:
+        if fact.source.origin == question.action.source and not fact.source.parents:
             return f"source {question.action.source} is in the pool already; see data.list"
     return None
 

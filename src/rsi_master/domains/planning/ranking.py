@@ -32,7 +32,9 @@ def rank(state: State) -> tuple[Candidate, ...]:
 
 def _candidate(effective: str, group: list[Experiment]) -> Candidate:
     scores = [score for e in group if (score := _confirm(e)) is not None]
-    verified = [e.id for e in group if e.queued and e.queued.purpose == "verify"]
+    verified = [
+        e.id for e in group if e.queued and e.queued.purpose == "verify" and _confirm(e) is not None
+    ]
     seeds = {e.queued.seed for e in group if e.queued}
     family = group[0].queued.family if group[0].queued else ""
     return Candidate(

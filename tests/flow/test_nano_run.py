@@ -1,0 +1,158 @@
+"""The whole system on the embedded base with real trainings, killed three times on its way."""
+
+import contextlib
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from rsi_master.adapters.store.objects import digest_of
+from rsi_master.app.folder import RunFolder
+from rsi_master.app.home import Home
+from rsi_master.app.plugins import base_folder
+from rsi_master.app.reader import Record, check, read
+from rsi_master.core.run import ClaimScored
+from rsi_master.core.score import Scored
+
+from .contracts import created
+from .test_crash import balanced, below, descendants, gone
+
+PATIENCE = 600
+
+
+def contract() -> str:
+    """Two directions of one experiment each: the shortest run in which every role has its turn."""
+    return f"""
+name = "nano"
+target = "answer sums, questions about facts and small programs"
+
+[base]
+name = "nano"
+digest = "{digest_of(base_folder("nano"))}"
+
+[evaluator]
+benchmark = "nano"
+dev = 20
+confirm = 20
+holdout = 40
+
+[budget]
+device_seconds = 2000
+wall_seconds = 3600
+evaluations = 40
+experiments = 6
+
+[research]
+experiments_per_worker = 1
+
+[policy]
+recipes = ["sft"]
+sources = ["nano/direct", "nano/scratchpad"]
+attempts_per_experiment = 6
+"""
+
+
+def test_three_kills_while_it_really_trains(tmp_path: Path) -> None:
+    folder, home = created(tmp_path, contract())
+    owner_is_killed(folder, home)
+    process = owner(folder, home)
+    with descendants(process) as family:
+        kill_job(folder, process.pid)
+        kill_sealed(folder, process.pid)
+        assert process.wait(PATIENCE) == 0
+    assert gone(family)
+    record = read(folder)
+    balanced(record)
+    assert check(folder).flaws == ()
+    endings = [
+        a.ended.ending for e in record.state.experiments.values() for a in e.attempts if a.ended
+    ]
+    assert endings.count("lost") + endings.count("killed") >= 2
+    champion_beats_base(record)
+    every_role_had_its_turn(record)
+
+
+def owner(folder: RunFolder, home: Home) -> "subprocess.Popen[bytes]":
+    command = [sys.executable, "-m", "rsi_master", "resume", str(folder.path)]
+    return subprocess.Popen(
+        command, stdout=subprocess.DEVNULL, env={**os.environ, "RSI_HOME": str(home.root)}
+    )
+
+
+def owner_is_killed(folder: RunFolder, home: Home) -> None:
+    process = owner(folder, home)
+    with descendants(process) as family:
+        until(lambda: training(folder) is not None, process)
+        process.send_signal(signal.SIGKILL)
+        process.wait(PATIENCE)
+    assert gone(family), "the owner is dead and something of it lives"
+
+
+def kill_job(folder: RunFolder, owner_pid: int) -> None:
+    """Kill the process whose job folder is being trained in: it has the deepest place below."""
+    until(lambda: training(folder) is not None and jobs_of(owner_pid) != [], None)
+    for pid in jobs_of(owner_pid):
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGKILL)
+
+
+def kill_sealed(folder: RunFolder, owner_pid: int) -> None:
+    before = sealed_of(owner_pid)
+    assert before, "the sealed process runs"
+    for pid in before:
+        os.kill(pid, signal.SIGKILL)
+
+
+def jobs_of(owner_pid: int) -> list[int]:
+    """Processes below the warm parent."""
+    parents = [pid for pid in below(owner_pid) if "programs.jobs.warm" in command_of(pid)]
+    children = [inner for pid in parents for inner in below(pid)]
+    return sorted(set(children))
+
+
+def sealed_of(owner_pid: int) -> list[int]:
+    return [pid for pid in below(owner_pid) if "programs.sealed" in command_of(pid)]
+
+
+def command_of(pid: int) -> str:
+    try:
+        return Path(f"/proc/{pid}/cmdline").read_bytes().replace(b"\0", b" ").decode()
+    except OSError:
+        return ""
+
+
+def training(folder: RunFolder) -> Path | None:
+    """A job folder with a heartbeat."""
+    return next(iter(folder.spool.glob("*.t*/out/metrics.jsonl")), None)
+
+
+def until(holds: Callable[[], bool], process: "subprocess.Popen[bytes] | None") -> None:
+    deadline = time.monotonic() + PATIENCE
+    while not holds():
+        assert time.monotonic() < deadline
+        assert process is None or process.poll() is None, "the owner ended too early"
+        time.sleep(0.02)
+
+
+def champion_beats_base(record: Record) -> None:
+    claimed = record.state.claimed
+    assert isinstance(claimed, ClaimScored)
+    champion, base = claimed.result.champion.average, claimed.result.base.average
+    assert isinstance(champion, Scored)
+    assert isinstance(base, Scored)
+    assert champion.value >= 1.5 * base.value
+    assert champion.low > base.high
+
+
+def every_role_had_its_turn(record: Record) -> None:
+    nodes = {event.caller.node for event in record.events}
+    assert {"main", "w1", "w2", "r1", "w3", "os"} <= nodes
+    verified = [
+        e for e in record.state.experiments.values() if e.queued and e.queued.purpose == "verify"
+    ]
+    assert {e.queued.seed for e in verified if e.queued} == {1009}
+    dropped = [d.dropped for d in record.state.datasets.values()]
+    assert all("SEALED_PROMPT" not in reasons for reasons in dropped)
