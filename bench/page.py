@@ -18,7 +18,8 @@ from rsi_master.app.reader import read
 
 PAGE = """# The demonstration, measured
 
-Written by `make bench` on {machine}. Times belong to that machine and hour; the ratios are what to keep.
+Written by `make bench` on {machine}. Times belong to that machine and hour; the ratios are
+what to keep.
 
 ## What it prints
 
@@ -30,10 +31,11 @@ Written by `make bench` on {machine}. Times belong to that machine and hour; the
 
 ## What the Experiment OS costs
 
-The same trainings as a bare TRL script (`bench/bare.py`), in the same session: as many lanes side by side as the run
-had Workers, each a process that imports the training stack once, trains the Worker's recipes in their order, and
-answers as many prompts after each as one evaluation has items. The run's wall time goes from its opening to its end and
-includes planning, scanning, the ledger, confinement, scoring the base, the review and the claim.
+The same trainings as a bare TRL script (`bench/bare.py`), in the same session: as many lanes side
+by side as the run had Workers, each a process that imports the training stack once, trains the
+Worker's recipes in their order, and answers as many prompts after each as one evaluation has items.
+The run's wall time goes from its opening to its end and includes planning, scanning, the ledger,
+confinement, scoring the base, the review and the claim.
 
 | | seconds |
 |---|--:|
@@ -41,13 +43,14 @@ includes planning, scanning, the ledger, confinement, scoring the base, the revi
 | the same as bare scripts | {bare_wall_seconds} |
 | ratio | {ratio} |
 
-The bare script tokenises in TRL, pads to the same lengths and saves its model; it records nothing, confines nothing
-and scores neither base nor holdout.
+The bare script tokenises in TRL, pads to the same lengths and saves its model; it records nothing,
+confines nothing and scores neither base nor holdout.
 
 ## Warm and cold starts
 
-Seconds from submission to the first logged training step under the tier `{tier}`: the first job of an engine, which
-imports the stack, and the median of five that were forked from the warm parent (`python bench/warm.py`).
+Seconds from submission to the first logged training step under the tier `{tier}`: the first job of
+an engine, which imports the stack, and the median of five that were forked from the warm parent
+(`python bench/warm.py`).
 
 | cold | warm | ratio |
 |--:|--:|--:|

@@ -30,6 +30,7 @@ class Exam:
         self._executor = executor
         self._wake = wake
         self._under_way: Future[ClaimResult] | None = None
+        self._tried = 0
 
     def advance(self, claim: ClaimOpened, pair: Pair) -> ClaimScored | ClaimFailed | None:
         """Begin the opening, or its outcome once there is one. A sealed process that died is asked
@@ -38,6 +39,7 @@ class Exam:
             if self._plant.compute.free_devices() > 0:
                 self._plant.compute.lease(claim.name)
                 self._plant.ledger.note()
+                self._tried += 1
                 self._under_way = self._executor.submit(self._open, claim.name, pair)
             return None
         if not self._under_way.done():
@@ -50,7 +52,8 @@ class Exam:
             return ClaimScored(
                 experiment=claim.experiment, name=claim.name, result=result, spent=spent
             )
-        if isinstance(problem, SealUnavailable):
+        tries = self._plant.contract.policy.attempts_per_experiment
+        if isinstance(problem, SealUnavailable) and self._tried < tries:
             return None
         if not isinstance(problem, RsiError):
             raise problem

@@ -12,6 +12,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from rsi_master.agents.agent import Agent
 from rsi_master.agents.playbook.main import MainPlaybook
 from rsi_master.agents.playbook.reviewer import ReviewerPlaybook
 from rsi_master.app import start
@@ -19,6 +20,7 @@ from rsi_master.app.folder import RunFolder
 from rsi_master.app.home import Home
 from rsi_master.core.facts import CODEC
 from rsi_master.core.ports import EventStore
+from rsi_master.core.run import TurnRole
 from rsi_master.testing.agents import SketchWorker
 
 SETTINGS: tuple[dict[str, object], ...] = (
@@ -57,16 +59,21 @@ class CrashingStore:
         self.inner.close()
 
 
+def agents() -> dict[TurnRole, Agent]:
+    """The playbook, with a Worker that trains the test recipe."""
+    return {
+        "main": MainPlaybook(),
+        "worker": SketchWorker(SETTINGS),
+        "reviewer": ReviewerPlaybook(),
+    }
+
+
 def main(arguments: Sequence[str]) -> int:
     """Run or resume; the exit status is 0 when the run finished."""
     folder, home = RunFolder(Path(arguments[0])), Home(Path(arguments[1]))
     point = arguments[2] if len(arguments) > 2 else None
     setting = start.Setting(
-        agents={
-            "main": MainPlaybook(),
-            "worker": SketchWorker(SETTINGS),
-            "reviewer": ReviewerPlaybook(),
-        },
+        agents=agents(),
         wrap=(lambda store: CrashingStore(store, point)) if point else None,
     )
     finished = start.run(folder, home, setting)
