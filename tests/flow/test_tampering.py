@@ -1,7 +1,6 @@
 """A finished run, changed on disk in three ways: `rsi verify` names each and exits with 1."""
 
 import json
-import os
 import shutil
 import sqlite3
 from pathlib import Path
@@ -69,7 +68,7 @@ def test_a_removed_tail_is_named(copy: RunFolder, capsys: pytest.CaptureFixture[
 def test_a_replaced_artifact_is_named(copy: RunFolder, capsys: pytest.CaptureFixture[str]) -> None:
     dataset = next(iter(read(copy).state.datasets))
     path = copy.objects / dataset[7:9] / dataset[9:]
-    os.chmod(path, 0o644)
+    path.chmod(0o644)
     path.write_bytes(path.read_bytes().replace(b"a", b"b"))
     flaws = verified(copy, capsys)
     assert {(flaw["code"], flaw["where"]) for flaw in flaws} == {("ARTIFACT_UNSOUND", dataset)}

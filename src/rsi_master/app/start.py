@@ -112,8 +112,8 @@ def check_budget(contract: Contract) -> None:
         if given < amount:
             raise Refused(
                 "BUDGET_TOO_SMALL",
-                f"budget.{name} = {given:g}, but the base, one experiment, its verification and the "
-                f"claim take {amount}; raise it",
+                f"budget.{name} = {given:g}, but the base, one experiment, its verification and "
+                f"the claim take {amount}; raise it",
             )
 
 
