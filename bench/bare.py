@@ -4,11 +4,12 @@
 
 LANE.json: {"base": folder, "experiments": [{"data": file, "spec": {...}, "seed": n}, ...],
 "items": file, "threads": n}. Each recipe is trained from the base and greedily evaluated on the
-items, in one process that imports the stack once.
+items, in one process that imports the stack once. The seconds after the imports go to a file.
 """
 
 import json
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
@@ -27,9 +28,11 @@ def main(lane_file: str) -> None:
     torch.set_num_threads(lane["threads"])
     prompts = json.loads(Path(lane["items"]).read_text(encoding="utf-8"))
     out = Path(lane_file).with_suffix("")
+    begun = time.monotonic()
     for number, experiment in enumerate(lane["experiments"]):
         model = train(lane["base"], experiment, out / str(number))
         evaluate(model, AutoTokenizer.from_pretrained(lane["base"]), prompts)
+    (out / "seconds").write_text(str(time.monotonic() - begun), encoding="utf-8")
 
 
 def train(base: str, experiment: dict[str, Any], out: Path) -> torch.nn.Module:

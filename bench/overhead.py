@@ -31,14 +31,19 @@ def main(run: str) -> None:
 
 def measure(record: Record) -> dict[str, object]:
     """Wall seconds of the run and of the bare lanes, and their ratio."""
-    ours = wall(record)
+    trained = [e for e in record.state.experiments.values() if e.checkpoint]
+    ours, busy = wall(record), sum(e.device_seconds() for e in trained)
     with tempfile.TemporaryDirectory() as folder:
         theirs = bare(record, Path(folder))
+        lanes = sum(float(f.read_text("utf-8")) for f in Path(folder).glob("*/seconds"))
     return {
-        "experiments": sum(1 for e in record.state.experiments.values() if e.checkpoint),
+        "experiments": len(trained),
         "run_wall_seconds": round(ours, 1),
         "bare_wall_seconds": round(theirs, 1),
         "ratio": round(ours / theirs, 3),
+        "run_device_seconds": round(busy, 1),
+        "bare_device_seconds": round(lanes, 1),
+        "device_ratio": round(busy / lanes, 3),
     }
 
 

@@ -42,6 +42,12 @@ confinement, scoring the base, the review and the claim.
 | run of {experiments} trainings under the Experiment OS | {run_wall_seconds} |
 | the same as bare scripts | {bare_wall_seconds} |
 | ratio | {ratio} |
+| the trainings and their evaluations in the run, summed | {run_device_seconds} |
+| in the bare scripts, after their imports, summed | {bare_device_seconds} |
+| ratio | {device_ratio} |
+
+The first ratio may lie below 1, since each lane imports the training stack anew, where the run
+forks from a warm parent; the second leaves imports out on the bare side and has them on neither.
 
 The bare script tokenises in TRL, pads to the same lengths and saves its model; it records nothing,
 confines nothing and scores neither base nor holdout.

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import cast
 
 from rsi_master.core.graph import Statement
-from rsi_master.core.score import Scored
+from rsi_master.core.score import Scored, SplitScore
 from rsi_master.core.turn import Ask
 from rsi_master.domains.data.actions import PoolView
 from rsi_master.domains.evaluation.actions import ComparisonView
@@ -17,8 +17,8 @@ LEVEL = 0.05
 
 @dataclass(frozen=True)
 class Evidence:
-    """What the Reviewer fetched: the best experiment of each direction on confirm, the base, and
-    the comparisons of the leader with each of them."""
+    """What the Reviewer fetched: the best experiment of each direction on dev, the one of them that
+    leads on confirm, and its comparisons with the others and the base."""
 
     scope: ScopeView
     leader: ReviewerExperimentView | None
@@ -44,7 +44,7 @@ def gather(session: Session) -> Evidence:
         for name in scope.experiments
     ]
     bests = _best_by_worker(views)
-    leader = max(bests, key=_confirm, default=None)
+    leader = max(bests, key=lambda view: _value(view.confirm), default=None)
     siblings = tuple(view for view in bests if leader is not None and view.id != leader.id)
     rivals = ("base", *(view.id for view in siblings)) if leader else ()
     comparisons = tuple(
@@ -94,12 +94,13 @@ def findings_on(findings: list[Statement], than: str) -> str | None:
 
 
 def _best_by_worker(views: list[ReviewerExperimentView]) -> list[ReviewerExperimentView]:
-    """The best on confirm of each Worker, whatever the Worker named its best."""
+    """The best on dev of each Worker, whatever the Worker named its best: chosen on other items
+    than those that it is then compared on."""
     found: dict[str, ReviewerExperimentView] = {}
     for view in views:
-        if view.integrity != "accepted" or _confirm(view) < 0:
+        if view.integrity != "accepted" or _value(view.confirm) < 0:
             continue
-        if view.worker not in found or _confirm(view) > _confirm(found[view.worker]):
+        if view.worker not in found or _value(view.dev) > _value(found[view.worker].dev):
             found[view.worker] = view
     return list(found.values())
 
@@ -168,8 +169,7 @@ def _advice(leader: ReviewerExperimentView, beaten: bool, above_base: bool) -> s
     return "no direction is shown to beat the base; verify the two best before any claim"
 
 
-def _confirm(view: ReviewerExperimentView) -> float:
-    score = view.confirm
+def _value(score: SplitScore | None) -> float:
     return score.average.value if score and isinstance(score.average, Scored) else -1.0
 
 
