@@ -47,7 +47,7 @@ confinement, scoring the base, the review and the claim.
 | ratio | {device_ratio} |
 
 The first ratio may lie below 1, since each lane imports the training stack anew, where the run
-forks from a warm parent; the second leaves imports out on the bare side and has them on neither.
+forks from a warm parent; the second has imports on neither side.
 
 The bare script tokenises in TRL, pads to the same lengths and saves its model; it records nothing,
 confines nothing and scores neither base nor holdout.

@@ -13,7 +13,7 @@ from rsi_master.agents.playbook.reviewer import ReviewerPlaybook
 from rsi_master.core.experiment import Experiment
 from rsi_master.core.run import FinishAsked, Trigger
 from rsi_master.core.turn import Ask, Limits
-from rsi_master.domains.control.actions import DirectionView, OverviewView, ReviewView
+from rsi_master.domains.control.overview import DirectionView, OverviewView, ReviewView
 from rsi_master.domains.data.actions import DatasetView
 from rsi_master.domains.planning.actions import Place, PlacesView
 from rsi_master.programs.sealed.nano import NANO

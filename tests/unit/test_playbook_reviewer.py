@@ -9,7 +9,7 @@ from rsi_master.agents.playbook.reviewer import Evidence, report
 from rsi_master.core.graph import Statement
 from rsi_master.domains.evaluation.actions import ComparisonView
 from rsi_master.domains.review.actions import ScopeView
-from rsi_master.domains.training.actions import ReviewerExperimentView
+from rsi_master.domains.training.views import ReviewerExperimentView
 from rsi_master.testing import tape
 
 SCOPE = ScopeView(

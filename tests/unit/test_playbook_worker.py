@@ -15,9 +15,9 @@ from rsi_master.agents.playbook.worker import (
 )
 from rsi_master.core.experiment import Integrity, Lifecycle
 from rsi_master.domains.planning.workers import Assignment
-from rsi_master.domains.training.actions import WorkerExperimentView
 from rsi_master.domains.training.curve import Point
 from rsi_master.domains.training.sft import SftSpec
+from rsi_master.domains.training.views import WorkerExperimentView
 from rsi_master.testing import tape
 
 DATA = tape.digest("data")

@@ -8,10 +8,9 @@ their own, since the sealed process answers one request at a time.
 import shutil
 import threading
 from collections.abc import Callable
-from concurrent.futures import Future, ThreadPoolExecutor
-from typing import Literal
+from concurrent.futures import ThreadPoolExecutor
 
-from rsi_master.core.action import OS, Amounts
+from rsi_master.core.action import OS
 from rsi_master.core.artifact import Artifact
 from rsi_master.core.canonical import encode
 from rsi_master.core.errors import RsiError
@@ -20,23 +19,20 @@ from rsi_master.core.experiment import (
     BASE,
     Attempt,
     AttemptEnded,
-    AttemptFenced,
     AttemptPlanned,
     CheckpointStored,
-    EvaluationRecorded,
     Experiment,
     ExperimentEnded,
     ExperimentQueued,
     IntegritySet,
 )
 from rsi_master.core.job import Ending, JobStatus
-from rsi_master.core.score import EvaluationResult, Split
 from rsi_master.expos.attempts import Begin, Close, Poll, next_step
+from rsi_master.expos.endings import attempt_ended, attempt_fenced, experiment_closed, spent
 from rsi_master.expos.exam import Exam, Pair
 from rsi_master.expos.harvest import Harvest
 from rsi_master.expos.plant import Plant
-
-EVALUATED: tuple[Split, ...] = ("dev", "confirm")
+from rsi_master.expos.scoring import Scoring, recorded
 
 
 class Engine:
@@ -53,7 +49,7 @@ class Engine:
             for attempt in experiment.attempts
             if attempt.ended is not None and attempt.planned.stage == "train"
         ]
-        self._evaluations: dict[str, Future[EvaluationResult]] = {}
+        self._scoring = Scoring(plant, self._sealed_work, wake)
         self._harvest = Harvest(plant.objects, plant.trainer, plant.scratch)
         self._exam = Exam(plant, self._sealed_work, wake)
 
@@ -90,7 +86,7 @@ class Engine:
                     self._append(self._ended(running, status, "cancelled", reason))
                 elif running is not None:
                     continue
-                self._append(self._closing(experiment, Close("cancelled", reason, "", False)))
+                self._append(self._closed(experiment, Close("cancelled", reason, "", False)))
 
     def interrupt(self) -> None:
         """Stop in good order: running attempts end as interrupted and are tried again later."""
@@ -114,7 +110,7 @@ class Engine:
     def _advance(self, experiment: Experiment) -> Begin | None:
         step = next_step(experiment, self._plant.contract.policy.attempts_per_experiment)
         if isinstance(step, Close):
-            self._append(self._closing(experiment, step))
+            self._append(self._closed(experiment, step))
         elif isinstance(step, Poll):
             if step.attempt.planned.stage == "train":
                 self._poll_training(experiment, step.attempt)
@@ -149,20 +145,7 @@ class Engine:
         if job is not None:
             plant.compute.submit(job)
             return
-        digest = self._checkpoint_of(experiment)
-        plant.compute.lease(name)
-        self._evaluations[name] = self._sealed_work.submit(self._evaluate, name, digest)
-
-    def _evaluate(self, name: str, digest: str) -> EvaluationResult:
-        folder = self._plant.scratch / name
-        shutil.rmtree(folder, ignore_errors=True)
-        try:
-            self._plant.objects.materialise(digest, folder)
-            return self._plant.sealed.evaluate(name, folder, EVALUATED)
-        finally:
-            shutil.rmtree(folder, ignore_errors=True)
-            self._plant.compute.release(name)
-            self._wake()
+        self._scoring.begin(name, self._checkpoint_of(experiment))
 
     def _poll_training(self, experiment: Experiment, attempt: Attempt) -> None:
         plant = self._plant
@@ -200,56 +183,32 @@ class Engine:
             lifecycle="failed",
             reason=found.code,
             detail=found.detail[:500],
-            spent=self._spent(queued.experiment, status.seconds, 1),
+            spent=spent(self._plant.state, queued.experiment, status.seconds, trials=1),
         )
         self._append(ended, close)
 
     def _poll_evaluation(self, experiment: Experiment, attempt: Attempt) -> None:
-        name = attempt.planned.job
-        future = self._evaluations.get(name)
-        if future is None:
-            lost = JobStatus(name=name, state="unknown")
-            self._append(self._ended(attempt, lost, "lost", "the owner that asked for it is gone"))
+        name, fence = attempt.planned.job, attempt.planned.fence
+        if not self._scoring.knows(name):
+            gone = JobStatus(name=name, state="unknown")
+            self._append(self._ended(attempt, gone, "lost", "the owner that asked for it is gone"))
             return
-        if not future.done():
-            return
-        del self._evaluations[name]
-        problem = future.exception()
-        if problem is not None:
-            if not isinstance(problem, RsiError):
-                raise problem
+        result = self._scoring.take(name)
+        if isinstance(result, RsiError):
             status = JobStatus(name=name, state="ended")
-            self._append(self._ended(attempt, status, "lost", problem.message))
-            return
-        self._record_evaluation(experiment, attempt, future.result())
-
-    def _record_evaluation(
-        self, experiment: Experiment, attempt: Attempt, result: EvaluationResult
-    ) -> None:
-        objects = self._plant.objects
-        outputs = {
-            split: objects.put_bytes(
-                "outputs", b"".join(encode(i.model_dump(mode="json")) + b"\n" for i in items)
+            self._append(self._ended(attempt, status, "lost", result.message))
+        elif result is not None:
+            status = JobStatus(name=name, state="ended", seconds=result.seconds)
+            trials = 0 if experiment.id == BASE else 1
+            end = ExperimentEnded(
+                experiment=experiment.id,
+                lifecycle="finished",
+                reason="OK",
+                detail="",
+                spent=spent(self._plant.state, experiment.id, result.seconds, trials),
             )
-            for split, items in result.items.items()
-        }
-        status = JobStatus(name=attempt.planned.job, state="ended", seconds=result.seconds)
-        recorded = EvaluationRecorded(
-            experiment=experiment.id,
-            fence=attempt.planned.fence,
-            scores=result.scores,
-            outputs=outputs,
-            weights=result.weights,
-            protocol=result.protocol,
-        )
-        end = ExperimentEnded(
-            experiment=experiment.id,
-            lifecycle="finished",
-            reason="OK",
-            detail="",
-            spent=self._spent(experiment.id, result.seconds, 0 if experiment.id == BASE else 1),
-        )
-        self._append(self._ended(attempt, status, "ok", ""), recorded, end)
+            fact = recorded(self._plant.objects, experiment.id, fence, result)
+            self._append(self._ended(attempt, status, "ok", ""), fact, end)
 
     def _advance_claim(self) -> None:
         plant = self._plant
@@ -274,15 +233,7 @@ class Engine:
                 if status.state == "running":
                     self._plant.compute.cancel(attempt.planned.job)
                 elif status.state == "ended":
-                    planned = attempt.planned
-                    late = AttemptFenced(
-                        experiment=planned.experiment,
-                        stage=planned.stage,
-                        fence=planned.fence,
-                        job=planned.job,
-                        detail=f"ended {status.ending} after it was given up",
-                    )
-                    self._append(late)
+                    self._append(attempt_fenced(attempt, status))
 
     def _sweep(self) -> None:
         """Folders of ended attempts go once their end is durable."""
@@ -297,44 +248,13 @@ class Engine:
     def _ended(
         self, attempt: Attempt, status: JobStatus, ending: Ending, detail: str
     ) -> AttemptEnded:
-        planned = attempt.planned
         log = None
-        if planned.stage == "train":
-            log = self._harvest.log(self._plant.compute.output(planned.job))
-        return AttemptEnded(
-            experiment=planned.experiment,
-            stage=planned.stage,
-            fence=planned.fence,
-            job=planned.job,
-            ending=ending,
-            detail=detail[:500],
-            seconds=status.seconds,
-            tier=status.tier,
-            devices=status.devices,
-            log=log,
-        )
+        if attempt.planned.stage == "train":
+            log = self._harvest.log(self._plant.compute.output(attempt.planned.job))
+        return attempt_ended(attempt, status, ending, detail, log)
 
-    def _closing(self, experiment: Experiment, step: Close) -> ExperimentEnded:
-        lifecycle: Literal["finished", "failed", "cancelled"] = (
-            "cancelled" if step.lifecycle == "cancelled" else "failed"
-        )
-        return ExperimentEnded(
-            experiment=experiment.id,
-            lifecycle=lifecycle,
-            reason=step.reason,
-            detail=step.detail[:500],
-            spent=self._spent(experiment.id, 0.0, 0 if step.refund else 1),
-        )
-
-    def _spent(self, experiment: str, more: float, trials: int) -> Amounts:
-        known = self._plant.state.experiments.get(experiment)
-        attempts = known.attempts if known else []
-        evaluations = sum(1 for a in attempts if a.planned.stage == "evaluate")
-        return Amounts(
-            device_seconds=(known.device_seconds() if known else 0.0) + more,
-            evaluations=min(1, evaluations) * len(EVALUATED),
-            experiments=trials,
-        )
+    def _closed(self, experiment: Experiment, step: Close) -> ExperimentEnded:
+        return experiment_closed(self._plant.state, experiment.id, step)
 
     def _weights_of(self, queued: ExperimentQueued) -> str:
         """Digest of θ_in."""

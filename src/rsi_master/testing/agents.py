@@ -6,7 +6,7 @@ from typing import cast
 from rsi_master.agents.playbook.worker import summary
 from rsi_master.core.turn import Ask
 from rsi_master.domains.planning.workers import Assignment
-from rsi_master.domains.training.actions import WorkerExperimentView
+from rsi_master.domains.training.views import WorkerExperimentView
 from rsi_master.expos.gateway import Session
 
 Settings = Sequence[dict[str, object]]

@@ -22,8 +22,8 @@ from rsi_master.core.state import State
 from rsi_master.domains.data.actions import DatasetView
 from rsi_master.domains.planning.workers import WorkerRef
 from rsi_master.domains.review.actions import RequestedView
-from rsi_master.domains.training.actions import HandleView
 from rsi_master.domains.training.lifecycle import RecipeTrainer
+from rsi_master.domains.training.views import HandleView
 from rsi_master.expos.catalogue import Catalogue
 from rsi_master.expos.engine import Engine
 from rsi_master.expos.gateway import LocalGateway, Parts, Session

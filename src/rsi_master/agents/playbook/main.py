@@ -6,7 +6,7 @@ from typing import cast
 
 from rsi_master.core.score import Scored
 from rsi_master.core.turn import Ask, Limits
-from rsi_master.domains.control.actions import DirectionView, OverviewView, ReviewView
+from rsi_master.domains.control.overview import DirectionView, OverviewView, ReviewView
 from rsi_master.domains.data.actions import DatasetView, PoolView
 from rsi_master.domains.planning.actions import PlacesView
 from rsi_master.expos.gateway import Session

@@ -9,7 +9,7 @@ from rsi_master.core.turn import Ask
 from rsi_master.domains.data.actions import PoolView
 from rsi_master.domains.evaluation.actions import ComparisonView
 from rsi_master.domains.review.actions import ScopeView
-from rsi_master.domains.training.actions import ReviewerExperimentView
+from rsi_master.domains.training.views import ReviewerExperimentView
 from rsi_master.expos.gateway import Session
 
 LEVEL = 0.05

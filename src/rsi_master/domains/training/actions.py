@@ -12,20 +12,13 @@ from rsi_master.core.errors import Misuse
 from rsi_master.core.experiment import (
     BASE,
     CancelAsked,
-    Experiment,
     ExperimentQueued,
-    Integrity,
-    Lifecycle,
-    Proof,
-    Purpose,
 )
 from rsi_master.core.graph import WorkerCreated
-from rsi_master.core.model import Value
 from rsi_master.core.recipe import Recipe, RecipeSpec
-from rsi_master.core.score import SplitScore, present
 from rsi_master.core.state import State
-from rsi_master.domains.training import rules
-from rsi_master.domains.training.curve import Point, curve
+from rsi_master.domains.training import rules, views
+from rsi_master.domains.training.curve import curve
 from rsi_master.domains.training.identity import effective, family
 from rsi_master.expos.catalogue import Desk, Domain, Entry, Outcome, Rule
 
@@ -65,86 +58,6 @@ class Cancel(Action):
     effect = "record"
 
     experiment: ExperimentId
-
-
-class HandleView(Value):
-    """The handle of long work."""
-
-    experiment: str
-    effective: Digest
-
-
-class AttemptView(Value):
-    """One attempt of an experiment."""
-
-    job: str
-    ending: str
-    detail: str
-    seconds: float
-
-
-class WorkerExperimentView(Value):
-    """What its Worker (or a successor) sees: aggregates of dev by task, the curve, the log end."""
-
-    id: str
-    worker: str
-    lifecycle: Lifecycle
-    integrity: Integrity
-    reason: str
-    detail: str
-    recipe: dict[str, object]
-    init: str
-    data: tuple[Digest, ...]
-    dev: SplitScore | None
-    curve: tuple[Point, ...]
-    log: str
-    device_seconds: float
-
-
-class ReviewerExperimentView(Value):
-    """The raw record: configuration, provenance, proof, attempts, dev and confirm exactly."""
-
-    id: str
-    worker: str
-    lifecycle: Lifecycle
-    integrity: Integrity
-    flag: str
-    reason: str
-    recipe: dict[str, object]
-    family: str
-    effective: str
-    init: str
-    data: tuple[Digest, ...]
-    seed: int | None
-    purpose: Purpose | None
-    proof: Proof | None
-    attempts: tuple[AttemptView, ...]
-    dev: SplitScore | None
-    confirm: SplitScore | None
-    curve: tuple[Point, ...]
-
-
-class MainExperimentView(Value):
-    """A summary for planning."""
-
-    id: str
-    worker: str
-    lifecycle: Lifecycle
-    integrity: Integrity
-    reason: str
-    recipe: dict[str, object]
-    family: str
-    init: str
-    data: tuple[Digest, ...]
-    purpose: Purpose | None
-    dev: SplitScore | None
-
-
-class DoneView(Value):
-    """The request is recorded."""
-
-    experiment: str
-    recorded: str
 
 
 def _submit(action: Submit[RecipeSpec], desk: Desk) -> Outcome:
@@ -199,94 +112,6 @@ def _cancel(action: Cancel, desk: Desk) -> Outcome:
     return Outcome(fact, (fact,))
 
 
-Record = tuple[Experiment, tuple[tuple[Point, ...], str]]
-
-
-def _handle(record: ExperimentQueued, _contract: Contract) -> HandleView:
-    return HandleView(experiment=record.experiment, effective=record.effective)
-
-
-def _done(record: CancelAsked, _contract: Contract) -> DoneView:
-    return DoneView(experiment=record.experiment, recorded="cancel")
-
-
-def _worker_view(record: Record, contract: Contract) -> WorkerExperimentView:
-    experiment, (points, log) = record
-    queued, ended = experiment.queued, experiment.ended
-    dev = experiment.score("dev")
-    rules_of_feedback = contract.evaluator
-    return WorkerExperimentView(
-        id=experiment.id,
-        worker=experiment.worker(),
-        lifecycle=experiment.lifecycle,
-        integrity=experiment.integrity,
-        reason=ended.reason if ended else "",
-        detail=ended.detail if ended else "",
-        recipe=queued.recipe if queued else {},
-        init=queued.init if queued else "",
-        data=queued.data if queued else (),
-        dev=present(dev, rules_of_feedback.feedback, rules_of_feedback.feedback_step)
-        if dev
-        else None,
-        curve=points,
-        log=log,
-        device_seconds=round(experiment.device_seconds(), 3),
-    )
-
-
-def _reviewer_view(record: Record, _contract: Contract) -> ReviewerExperimentView:
-    experiment, (points, _log) = record
-    queued, ended = experiment.queued, experiment.ended
-    return ReviewerExperimentView(
-        id=experiment.id,
-        worker=experiment.worker(),
-        lifecycle=experiment.lifecycle,
-        integrity=experiment.integrity,
-        flag=experiment.flag,
-        reason=ended.reason if ended else "",
-        recipe=queued.recipe if queued else {},
-        family=queued.family if queued else "base",
-        effective=queued.effective if queued else "",
-        init=queued.init if queued else "",
-        data=queued.data if queued else (),
-        seed=queued.seed if queued else None,
-        purpose=queued.purpose if queued else None,
-        proof=experiment.checkpoint.proof if experiment.checkpoint else None,
-        attempts=tuple(
-            AttemptView(
-                job=a.planned.job,
-                ending=a.ended.ending if a.ended else "running",
-                detail=a.ended.detail if a.ended else "",
-                seconds=round(a.ended.seconds, 3) if a.ended else 0.0,
-            )
-            for a in experiment.attempts
-        ),
-        dev=experiment.score("dev"),
-        confirm=experiment.score("confirm"),
-        curve=points,
-    )
-
-
-def _main_view(record: Record, contract: Contract) -> MainExperimentView:
-    experiment, _ = record
-    queued, ended = experiment.queued, experiment.ended
-    dev = experiment.score("dev")
-    form = contract.evaluator
-    return MainExperimentView(
-        id=experiment.id,
-        worker=experiment.worker(),
-        lifecycle=experiment.lifecycle,
-        integrity=experiment.integrity,
-        reason=ended.reason if ended else "",
-        recipe=queued.recipe if queued else {},
-        family=queued.family if queued else "base",
-        init=queued.init if queued else "",
-        data=queued.data if queued else (),
-        purpose=queued.purpose if queued else None,
-        dev=present(dev, form.feedback, form.feedback_step) if dev else None,
-    )
-
-
 def domain(recipes: Sequence[Recipe]) -> Domain:
     """The domain for the installed recipes; `experiment.submit` takes the union of their
     specifications, told apart by name."""
@@ -298,18 +123,18 @@ def domain(recipes: Sequence[Recipe]) -> Domain:
     return Domain(
         "training",
         (
-            Entry(submit, _submit, {Role.WORKER: _handle}, reserve),
+            Entry(submit, _submit, {Role.WORKER: views.handle}, reserve),
             Entry(
                 Inspect,
                 _inspect,
                 {
-                    Role.WORKER: _worker_view,
-                    Role.REVIEWER: _reviewer_view,
-                    Role.MAIN: _main_view,
-                    Role.OPERATOR: _reviewer_view,
+                    Role.WORKER: views.worker_view,
+                    Role.REVIEWER: views.reviewer_view,
+                    Role.MAIN: views.main_view,
+                    Role.OPERATOR: views.reviewer_view,
                 },
             ),
-            Entry(Cancel, _cancel, {Role.WORKER: _done, Role.OPERATOR: _done}),
+            Entry(Cancel, _cancel, {Role.WORKER: views.done, Role.OPERATOR: views.done}),
         ),
         (
             Rule("active", submit, rules.worker_is_active),
