@@ -86,7 +86,7 @@ def test_a_killed_process_is_unavailable_until_it_is_restarted(
     before = sealed.evaluate("e1#1", base, ("dev",))
     assert sealed.pid is not None
     os.kill(sealed.pid, signal.SIGKILL)
-    with pytest.raises(SealUnavailable, match="exit status -9"):
+    with pytest.raises(SealUnavailable, match=r"exit status -9|no sealed process"):
         sealed.evaluate("e1#2", base, ("dev",))
     assert sealed.pid is None
     with pytest.raises(SealUnavailable, match="restart"):
@@ -105,6 +105,22 @@ def test_a_silent_process_is_given_up_and_leaves_no_late_answer(folder: Path, ba
         assert sealed.pid is None
         sealed.restart()
         assert sealed.open().benchmark == "sketch"
+
+
+def test_a_process_that_cannot_serve_is_gone_until_it_is_restarted(
+    tmp_path: Path, base: Path
+) -> None:
+    folder = seal("sketch", base, tmp_path, {"dev": 2, "confirm": 2, "holdout": 2})
+    with SealedProcess(folder, base) as sealed:
+        assert sealed.open().openings == 1
+        (folder / "openings.jsonl").write_bytes(b"nonsense\n")
+        with pytest.raises(SealUnavailable) as damaged:
+            sealed.claim("run/claim-1", base, base)
+        assert damaged.value.code == "SEAL_DAMAGED"
+        assert sealed.pid is None
+        (folder / "openings.jsonl").write_bytes(b"")
+        sealed.restart()
+        assert sealed.claim("run/claim-1", base, base).difference is not None
 
 
 def test_closing_ends_a_request_under_way(folder: Path, base: Path) -> None:

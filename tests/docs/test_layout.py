@@ -80,6 +80,20 @@ def test_the_page_names_the_contracts_that_are_enforced() -> None:
     assert {name: rows.get(name) for name in enforced} == enforced
 
 
+def test_the_page_places_every_file_of_the_experiment_os() -> None:
+    table = architecture().partition("| file of `expos/` |")[2].partition("\n\n")[0]
+    placed = {name for row in table.splitlines() for name in re.findall(r"`(\w+)`", row[:120])}
+    assert placed == {path.stem for path in (PACKAGE / "expos").glob("[a-z]*.py")}
+
+
+def test_the_records_page_names_every_flaw_of_the_sequence_and_its_heads() -> None:
+    sources = [PACKAGE / "expos" / f"{name}.py" for name in ("verify", "heads", "order", "notes")]
+    text = "".join(path.read_text(encoding="utf-8") for path in sources)
+    codes = set(re.findall(r'(?:Flaw\(code=|_each\(|Finding\()"([A-Z_]+)"', text))
+    page = (ROOT / "docs" / "records.md").read_text(encoding="utf-8")
+    assert {code for code in codes if f"`{code}`" not in page} == set()
+
+
 def test_the_contracts_cover_the_whole_stack() -> None:
     stack, _ = picture()
     parts = {f"rsi_master.{name}" for layer in stack for name in layer.split(" | ")}

@@ -15,11 +15,13 @@ from pathlib import Path
 import pytest
 
 from rsi_master.adapters.store.notes import NoteFolder
+from rsi_master.adapters.store.objects import digest_of
 from rsi_master.agents.playbook.main import MainPlaybook
 from rsi_master.agents.playbook.reviewer import ReviewerPlaybook
 from rsi_master.app import start
 from rsi_master.app.folder import RunFolder
 from rsi_master.app.reader import read
+from rsi_master.interfaces import words
 from rsi_master.interfaces.cli import main
 from rsi_master.interfaces.runs import newest
 from rsi_master.testing.agents import SketchWorker
@@ -31,6 +33,7 @@ import sys
 from rsi_master.agents.playbook.main import MainPlaybook
 from rsi_master.agents.playbook.reviewer import ReviewerPlaybook
 from rsi_master.app import start
+from rsi_master.interfaces import words
 from rsi_master.interfaces.cli import main
 from rsi_master.testing.agents import SketchWorker
 
@@ -100,7 +103,9 @@ def test_a_run_tells_its_story_and_its_end(place: Path) -> None:
     note = NoteFolder(folder.notes).all()[-1][1]
     assert note.splitlines()[-1] in end
     assert f"signed head  {len(read(folder).events)} events" in end
-    assert f"rsi verify runs/{folder.id}" in end
+    assert f"{words.program()} verify runs/{folder.id}" in end
+    take = next(line for line in end.splitlines() if "--out" in line)
+    assert take.strip().startswith(f"{words.program()} show champion --run runs/{folder.id} ")
 
 
 def test_status_shows_the_same_as_its_json(place: Path) -> None:
@@ -116,7 +121,19 @@ def test_status_shows_the_same_as_its_json(place: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("part", "kind"), [("w1", "worker"), ("r1", "review"), ("#0", "event"), ("base", "experiment")]
+    ("part", "kind"),
+    [
+        ("w1", "worker"),
+        ("r1", "review"),
+        ("#0", "event"),
+        ("@0", "event"),
+        ("0", "event"),
+        ("base", "experiment"),
+        ("champion", "experiment"),
+        ("main", "main"),
+        ("claim", "claim"),
+        ("contract", "contract"),
+    ],
 )
 def test_show_finds_by_name_or_position(place: Path, part: str, kind: str) -> None:
     code, answer = answered("show", part, "--json")
@@ -132,11 +149,56 @@ def test_show_finds_everything_by_a_part_of_its_id(place: Path) -> None:
         experiment.id: "experiment",
         next(iter(record.state.datasets)): "dataset",
         experiment.checkpoint.artifact.digest: "artifact",
+        record.contract.digest(): "contract",
     }
     for whole, kind in wanted.items():
         code, answer = answered("show", whole[7:19] if ":" in whole else whole[-8:], "--json")
         assert (code, answer["kind"], answer["id"]) == (0, kind, whole)
         assert said("show", whole)[0] == 0
+
+
+def test_an_experiment_says_who_submitted_it_and_is_found_by_its_weights(place: Path) -> None:
+    record = read(run_of(place))
+    assert record.state.finished is not None
+    champion = record.state.experiments[str(record.state.finished.champion)]
+    assert champion.checkpoint is not None
+    assert champion.queued is not None
+    code, answer = answered("show", champion.checkpoint.proof.weights, "--json")
+    assert (code, answer["id"]) == (0, champion.id)
+    shown = said("show", champion.id)[1]
+    assert f"by {champion.queued.worker} (worker, playbook), event @" in shown
+
+
+def test_the_champion_can_be_taken_out(
+    place: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    record = read(run_of(place))
+    out = tmp_path / "my chämpion"
+    code, answer = answered("show", "champion", "--out", str(out), "--json")
+    assert code == 0
+    assert answer["digest"] == digest_of(out)
+    listed = said("show", str(answer["digest"]))[1]
+    for path in out.iterdir():
+        assert f"file      {path.name}  " in listed
+    assert main(["show", "champion", "--out", str(out)]) == 2
+    assert "EXISTS" in capsys.readouterr().err
+    opened = record.state.opened
+    assert opened is not None
+    base = tmp_path / "base"
+    assert answered("show", "base", "--out", str(base), "--json")[1]["digest"] == opened.base.digest
+    assert main(["show", "w1", "--out", str(tmp_path / "nothing")]) == 2
+    assert not (tmp_path / "nothing").exists()
+
+
+def test_ids_of_the_screen_are_taken_by_actions(place: Path) -> None:
+    state = read(run_of(place)).state
+    dataset = next(iter(state.datasets))
+    given = f"dataset={words.short(dataset)}"
+    code, answer = answered("act", "data.inspect", given, "--as-operator")
+    assert code == 0, answer
+    shown = answer["answer"]
+    assert isinstance(shown, dict)
+    assert shown["dataset"] == dataset
 
 
 def test_show_lists_candidates_of_an_ambiguous_id(
@@ -190,7 +252,7 @@ def test_verify_takes_a_head_that_somebody_else_holds(place: Path, tmp_path: Pat
     held.write_text(NoteFolder(run_of(place).notes).all()[-1][1], encoding="utf-8")
     code, shown = said("verify", "--note", str(held))
     assert code == 0
-    assert "anchored up to event" in shown
+    assert "anchored by file" in shown
 
 
 def test_a_finished_run_is_resumed_by_telling_its_end_again(place: Path) -> None:
@@ -250,7 +312,7 @@ def test_a_run_is_stopped_visited_and_resumed(
         running.send_signal(signal.SIGINT)
         _, told = running.communicate(timeout=30)
         assert running.returncode == 130, told
-        assert "go on with: rsi resume " in told
+        assert f"go on with `{words.program()} resume " in told
 
     time.sleep(1.1)
     visited = answered("act", "run.guide", "text=and now larger", "--as-operator")

@@ -10,12 +10,14 @@ from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
+import pytest
+
 from rsi_master.app.folder import RunFolder
 from rsi_master.app.home import Home
 from rsi_master.app.reader import Record, check, read
 from rsi_master.core.action import Amounts
 from rsi_master.core.experiment import AttemptEnded, AttemptPlanned, ExperimentEnded
-from rsi_master.core.run import ClaimOpened, RunFinished
+from rsi_master.core.run import ClaimFailed, ClaimOpened, ClaimScored, RunFinished
 
 from .contracts import created, sketch
 
@@ -29,9 +31,11 @@ POINTS = (
     "before:checkpoint.stored",
     "after:checkpoint.stored",
     "before:review.submitted",
+    "before:claim.opened",
     "after:claim.opened",
     "before:claim.scored",
     "before:run.finished",
+    "after:run.finished",
 )
 RANDOM_KILLS = 5
 PATIENCE = 120
@@ -44,6 +48,7 @@ def test_killed_at_every_named_point(tmp_path: Path) -> None:
         with descendants(process) as family:
             assert process.wait(PATIENCE) == -signal.SIGKILL, point
         assert gone(family), point
+    assert [flaw.code for flaw in check(folder).flaws] == ["NOTE_MISSING"]
     assert owner(folder, home).wait(PATIENCE) == 0
     balanced(read(folder))
     assert check(folder).flaws == ()
@@ -148,4 +153,9 @@ def balanced(record: Record) -> None:
         if isinstance(fact, ExperimentEnded):
             spent = spent.plus(fact.spent)
     assert state.books.spent.experiments == spent.experiments
+    attempts = sum(fact.seconds for fact in facts if isinstance(fact, AttemptEnded))
+    claims = sum(f.spent.device_seconds for f in facts if isinstance(f, ClaimScored | ClaimFailed))
+    assert state.books.spent.device_seconds == pytest.approx(attempts + claims)
+    lost = [f for f in facts if isinstance(f, AttemptEnded) and f.ending == "lost"]
+    assert all(fact.seconds >= 0 for fact in lost)
     assert not any(record.folder.spool.glob("*.t*")), "a job folder was left behind"

@@ -1,4 +1,4 @@
-"""A finished run, changed on disk in three ways: `rsi verify` names each and exits with 1."""
+"""A finished run, changed on disk: `rsi verify` names each and exits with 1."""
 
 import json
 import shutil
@@ -9,16 +9,26 @@ import pytest
 
 from rsi_master.app import start
 from rsi_master.app.folder import RunFolder
+from rsi_master.app.home import Home
 from rsi_master.app.reader import check, read
+from rsi_master.core.run import ClaimOpened
+from rsi_master.expos.notary import EVERY
+from rsi_master.expos.notes import Note, create_key
 from rsi_master.interfaces.cli import main
 from rsi_master.testing.crash import agents
 
-from .contracts import created, sketch
+from .contracts import sketch
 
 
 @pytest.fixture(scope="module")
-def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder, home = created(tmp_path_factory.mktemp("whole"), sketch())
+def home(tmp_path_factory: pytest.TempPathFactory) -> Home:
+    return Home(tmp_path_factory.mktemp("installation"))
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory: pytest.TempPathFactory, home: Home) -> Path:
+    runs = tmp_path_factory.mktemp("whole")
+    folder = start.create(sketch(), "contract", runs, home)
     start.run(folder, home, start.Setting(agents=agents()))
     assert check(folder).flaws == ()
     return folder.path
@@ -63,6 +73,41 @@ def test_a_removed_tail_is_named(copy: RunFolder, capsys: pytest.CaptureFixture[
         table.execute("DELETE FROM events WHERE position = ?", (last,))
     flaws = verified(copy, capsys)
     assert ("LEDGER_TRUNCATED", f"event {last}") in {(f["code"], f["where"]) for f in flaws}
+
+
+def test_removed_notes_are_missed(copy: RunFolder, capsys: pytest.CaptureFixture[str]) -> None:
+    shutil.rmtree(copy.notes)
+    last = read(copy).state.position
+    flaws = verified(copy, capsys)
+    assert [(f["code"], f["where"]) for f in flaws] == [("NOTE_MISSING", f"events 0 to {last}")]
+
+
+def test_what_is_left_after_a_cut_without_notes_is_nobodys_word(
+    copy: RunFolder, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Whoever cuts all that implies a note leaves a record that says so: it is not signed."""
+    shutil.rmtree(copy.notes)
+    opening = next(
+        event.position for event in read(copy).events if isinstance(event.fact, ClaimOpened)
+    )
+    with sqlite3.connect(copy.ledger) as table:
+        table.execute("DELETE FROM events WHERE position >= ?", (min(opening, EVERY - 1),))
+    assert main(["verify", str(copy.path), "--json"]) == 0
+    report = json.loads(capsys.readouterr().out)
+    assert (report["signed"], report["anchor"].split(":")[0]) == (0, "not signed")
+
+
+def test_a_record_signed_anew_by_another_key_is_named(
+    copy: RunFolder, capsys: pytest.CaptureFixture[str], tmp_path: Path, home: Home
+) -> None:
+    stranger = create_key(tmp_path / "other.key", "rsi-master")
+    for path in copy.notes.glob("*.note"):
+        note = Note.parse(path.read_text())
+        path.write_text(stranger.sign(note.origin, note.size, note.root).text())
+    copy.verifier_file.write_text(f"{stranger.verifier}\n")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("RSI_HOME", str(home.root))
+        assert "NOTE_WRONG_KEY" in {flaw["code"] for flaw in verified(copy, capsys)}
 
 
 def test_a_replaced_artifact_is_named(copy: RunFolder, capsys: pytest.CaptureFixture[str]) -> None:

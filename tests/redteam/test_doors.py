@@ -322,7 +322,7 @@ REPORTS = [
             "r1",
             "review.submit",
             findings=claims,
-            recommend=lambda w: w.flagged,
+            recommend=lambda w: (w.flagged,),
             recommendation="it",
         ),
         "NOT_SELECTABLE",
@@ -418,9 +418,9 @@ def test_data_that_was_kept_holds_no_sealed_prompt_however_it_is_mixed(world: Wo
 
 
 LEAKS: dict[str, tuple[str, str, Callable[[str], Arguments]]] = {
-    "worker.finalize summary": ("w2", "worker.finalize", lambda text: {"summary": text}),
+    "worker.finalize summary": ("w3", "worker.finalize", lambda text: {"summary": text}),
     "worker.finalize cites": (
-        "w2",
+        "w3",
         "worker.finalize",
         lambda text: {"summary": "s", "cites": (text,)},
     ),
@@ -472,6 +472,7 @@ DISGUISES: dict[str, Callable[[str], str]] = {
 def test_no_text_carries_a_sealed_item_out(world: World, door: str, disguise: str) -> None:
     node, action, arguments = LEAKS[door]
     text = DISGUISES[disguise](world.rig.items()[0].stem)
+    world.rig.state.screened.clear()  # the first attempt of that node
     before = world.rig.state.position
     with pytest.raises(RsiError) as refused:
         world.rig.session(role_of(node), node).act(action, **arguments(text))
@@ -480,6 +481,17 @@ def test_no_text_carries_a_sealed_item_out(world: World, door: str, disguise: st
     (event,) = since(world.rig, before)
     assert isinstance(event.fact, ActionDenied)
     assert text.encode() not in event.to_bytes()
+
+
+def test_a_guess_at_an_item_by_way_of_a_foreign_action_tells_nothing(world: World) -> None:
+    answers = set()
+    for guess in (world.rig.items()[0].stem, "a text of no benchmark"):
+        with pytest.raises(RsiError) as refused:
+            world.rig.worker("w3").act("run.guide", text=guess)
+        answers.add((refused.value.code, refused.value.message))
+        (event,) = world.rig.events()[-1:]
+        assert world.rig.items()[0].stem.encode() not in event.to_bytes()
+    assert {code for code, _ in answers} == {"ROLE"} and len(answers) == 1
 
 
 def test_text_about_the_items_passes(world: World) -> None:

@@ -1,12 +1,14 @@
 """The books: left, held and spent are always the limit."""
 
+import math
 from dataclasses import dataclass
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from rsi_master.core.action import Amounts
-from rsi_master.core.budget import ZERO, Books
+from rsi_master.core.budget import ZERO, Books, reservation
 
 LIMIT = Amounts(device_seconds=1000, evaluations=40, experiments=20)
 amounts = st.builds(
@@ -108,3 +110,25 @@ def test_an_unknown_holder_settles_what_it_spent_and_frees_nothing() -> None:
     books.settle("base", Amounts(evaluations=2))
     assert books.reserved() == Amounts(evaluations=2)
     assert books.spent == Amounts(evaluations=2)
+
+
+@given(amounts)
+def test_what_is_finite_and_not_negative_can_be_reserved(amount: Amounts) -> None:
+    assert reservation(amount) == amount
+
+
+@pytest.mark.parametrize(
+    ("need", "name"),
+    [
+        (Amounts(device_seconds=math.nan), "device_seconds"),
+        (Amounts(device_seconds=math.inf), "device_seconds"),
+        (Amounts(device_seconds=-0.5), "device_seconds"),
+        (Amounts(evaluations=-1), "evaluations"),
+        (Amounts(experiments=-1), "experiments"),
+    ],
+)
+def test_what_would_add_to_the_budget_or_escape_it_is_no_reservation(
+    need: Amounts, name: str
+) -> None:
+    with pytest.raises(ValueError, match=name):
+        reservation(need)

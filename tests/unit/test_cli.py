@@ -1,6 +1,8 @@
 import json
+import os
 import subprocess
 import sys
+import sysconfig
 from pathlib import Path
 
 import pytest
@@ -8,6 +10,7 @@ import pytest
 from rsi_master.app import contracts
 from rsi_master.core.contract import Contract, parse
 from rsi_master.core.model import Value
+from rsi_master.interfaces import words
 from rsi_master.interfaces.cli import main
 
 TRAINING = ("torch", "transformers", "trl", "peft", "datasets", "accelerate", "scipy")
@@ -19,6 +22,8 @@ def _elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("RSI_HOME", str(tmp_path / "home"))
     monkeypatch.delenv("RSI_TOKEN", raising=False)
     monkeypatch.delenv("RSI_RUN", raising=False)
+    scripts = sysconfig.get_path("scripts")
+    monkeypatch.setenv("PATH", f"{scripts}{os.pathsep}{os.environ['PATH']}")
 
 
 def test_help_is_the_table_of_contents(capsys: pytest.CaptureFixture[str]) -> None:
@@ -44,6 +49,37 @@ def test_without_a_run_the_next_step_is_told(capsys: pytest.CaptureFixture[str])
     assert capsys.readouterr().err == (
         "rsi: NO_RUN: no run in runs; `rsi demo` or `rsi run CONTRACT` makes one\n"
     )
+
+
+def test_without_the_run_that_was_named_the_newest_are_told(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    names = [f"{letter}-0000000{at}-0000" for at, letter in enumerate("dcba")]
+    for name in names:
+        (Path("runs") / name).mkdir(parents=True)
+        (Path("runs") / name / "run.id").write_text(name, encoding="utf-8")
+    assert main(["status", "elsewhere"]) == 2
+    told = capsys.readouterr().err
+    assert told.endswith(f"; the newest are {', '.join(reversed(names[1:]))}\n")
+
+
+def test_commands_can_be_pasted_where_the_shell_finds_no_such_program(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    assert words.program() == "rsi"
+    other = tmp_path / "bin" / "rsi"
+    other.parent.mkdir()
+    other.write_text("#!/bin/sh\nexit 1\n", encoding="utf-8")
+    other.chmod(0o755)
+    for path in ("", str(other.parent)):
+        monkeypatch.setenv("PATH", path)
+        assert main(["status"]) == 2
+        command = capsys.readouterr().err.partition("`")[2].partition(" demo`")[0]
+        shell = ["/bin/sh", "-c", f"{command} --help"]
+        done = subprocess.run(shell, capture_output=True, timeout=60, check=True)
+        assert b"Usage: rsi" in done.stdout
+    monkeypatch.setattr(sysconfig, "get_path", lambda _name: str(tmp_path))
+    assert words.program().endswith(" -m rsi_master")
 
 
 def test_an_unexpected_error_is_one_line_and_exit_7(
@@ -124,7 +160,9 @@ def test_a_contract_that_is_none_is_refused_before_anything_is_made(
     Path("bad.toml").write_text('nam = "x"', encoding="utf-8")
     assert main(["run", "bad.toml"]) == 3
     assert main(["run", "absent.toml"]) == 2
-    assert capsys.readouterr().err.count("\n") == 2
+    told = capsys.readouterr().err
+    assert told.count("\n") == 2
+    assert "absent.toml cannot be read: No such file or directory; `rsi init" in told
     assert not Path("runs").exists()
 
 
@@ -132,6 +170,7 @@ def test_a_contract_that_is_none_is_refused_before_anything_is_made(
     ("words", "code"),
     [
         (["act", "quota.read"], "NO_RUN"),
+        (["act", "quota.raed"], "UNKNOWN_ACTION"),
         (["act", "data.add", "source"], "BAD_ARGUMENT"),
         (["act", "data.add", "--json", "[]"], "BAD_ARGUMENT"),
         (["act", "data.add", "--jsn", "{}"], "USAGE"),
@@ -145,6 +184,12 @@ def test_act_answers_one_json_object_whatever_happens(
     answer = json.loads(shown.out)
     assert (answer["ok"], answer["code"], answer["exit"]) == (False, code, 2)
     assert shown.err == ""
+
+
+def test_a_mistyped_action_is_told_the_nearest(capsys: pytest.CaptureFixture[str]) -> None:
+    for rest in ([], ["--help"]):
+        assert main(["act", "quota.raed", *rest]) == 2
+        assert "did you mean quota.read?" in json.loads(capsys.readouterr().out)["message"]
 
 
 def test_act_lists_by_role_and_explains(capsys: pytest.CaptureFixture[str]) -> None:

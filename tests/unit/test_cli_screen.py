@@ -1,5 +1,6 @@
 import io
 import json
+import re
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -13,8 +14,8 @@ from rsi_master.core.contract import Budget, Contract, Policy
 from rsi_master.core.errors import Refused
 from rsi_master.core.event import Event, Fact
 from rsi_master.core.experiment import AttemptPlanned, ExperimentQueued
-from rsi_master.core.graph import DirectionClosed, WorkerCreated
-from rsi_master.core.run import OwnerStarted, TurnEnded
+from rsi_master.core.graph import WorkerCreated
+from rsi_master.core.run import OwnerStarted, RunFinished, TurnEnded
 from rsi_master.core.state import State
 from rsi_master.interfaces import doctor, words
 from rsi_master.interfaces.board import Board, Pulse
@@ -135,20 +136,70 @@ def test_a_closed_pipe_does_not_hold_the_run_up() -> None:
             progress(event)
 
 
-def test_the_screen_keeps_the_last_decision(tmp_path: Path) -> None:
+def test_the_story_stays_on_the_terminal_and_the_board_goes(tmp_path: Path) -> None:
     file = io.StringIO()
-    console = Console(file=file, width=120, height=40, force_terminal=True)
+    console = Console(file=file, width=80, height=24, force_terminal=True)
     screen = Screen(console, "told", CONTRACT, Pulse(tmp_path))
     now = State.under(CONTRACT)
-    closed = DirectionClosed(node="w1", reason="it was refuted")
     failed = TurnEnded(order="o", node="w1", outcome="failed", detail="too late")
-    for event in events((*STORY, closed, failed)):
+    for event in events((*STORY, failed)):
         now.apply(event)
         screen.show(event, narrate(event, now))
-    screen.refresh(now)
+        screen.refresh(now)
     screen.close()
-    assert "last decision: Main closes w1: it was refuted" in file.getvalue()
-    assert "w1 failed: too late" in file.getvalue()
+    left = seen(file.getvalue())
+    heads = [line.split()[1] for line in left if not line.startswith(" " * 20)]
+    assert heads == ["run", "main", "w1", "turn"]
+    assert left[-1].endswith("w1 failed: too late")
+
+
+def seen(written: str) -> list[str]:
+    """The lines that remain on a terminal: what is erased or written over is gone."""
+    lines, row = [""], 0
+    for part in re.split(r"(\x1b\[[0-9;?]*[A-Za-z]|\r|\n)", written):
+        if part == "\n":
+            row += 1
+            lines += [""] * (row + 1 - len(lines))
+        elif part == "\x1b[1A":
+            row -= 1
+        elif part == "\x1b[2K":
+            lines[row] = ""
+        elif not part.startswith(("\x1b", "\r")):
+            lines[row] += part
+    return [line.rstrip() for line in lines if line.strip()]
+
+
+@pytest.mark.parametrize(("width", "height"), [(80, 24), (200, 50)])
+def test_the_board_fits_the_terminal_and_keeps_the_newest(
+    tmp_path: Path, width: int, height: int
+) -> None:
+    created, queued = STORY[1:3]
+    assert isinstance(created, WorkerCreated)
+    assert isinstance(queued, ExperimentQueued)
+    many = [
+        created.model_copy(update={"node": f"w{at}", "direction": "a long direction " * 20})
+        for at in range(1, 61)
+    ]
+    jobs = [queued.model_copy(update={"experiment": f"e{at:02}"}) for at in range(20)]
+    full = State.replay(CONTRACT, events((STORY[0], *many, *jobs)))
+    console = Console(file=io.StringIO(), width=width, height=height)
+    lines = console.render_lines(
+        Board("told", CONTRACT, full, 200.0, Pulse(tmp_path)).render(height)
+    )
+    text = ["".join(part.text for part in line) for line in lines]
+    assert height - 2 <= len(text) <= height
+    assert any(line.startswith("w60 ") for line in text)
+    assert any(line.startswith("e19 ") for line in text)
+    assert not any(line.startswith("w1 ") for line in text)
+
+
+def test_a_finished_run_has_no_time_left_and_nothing_running(tmp_path: Path) -> None:
+    over = RunFinished(outcome="stopped", champion=None, reason="enough")
+    done = State.replay(CONTRACT, events((*STORY, over)))
+    text = printed(Board("told", CONTRACT, done, 145.0, Pulse(tmp_path), "finished"))
+    assert "used" in text
+    assert " left" not in text
+    assert "running" not in text
 
 
 def test_doctor_refuses_where_a_part_is_missing(
@@ -160,6 +211,7 @@ def test_doctor_refuses_where_a_part_is_missing(
     home = Home(tmp_path / "home")
     healthy = doctor.examine(home, tmp_path / "runs")
     assert not home.root.exists(), "looking changes nothing"
+    assert "sketch (of rsi-test-plugin)" in healthy.text()
     assert {check.name for check in healthy.checks} >= {"python", "isolation", "disk", "recipes"}
     monkeypatch.setattr("rsi_master.app.plugins.base_folder", missing)
     ill = doctor.examine(home, tmp_path / "runs")

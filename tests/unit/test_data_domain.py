@@ -1,6 +1,7 @@
 """The data pool: rows have an id only after the scan, and sources are those of the contract."""
 
-from collections.abc import Iterator
+import threading
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import cast
 
@@ -10,7 +11,8 @@ from hypothesis import strategies as st
 
 from rsi_master.core.artifact import Row
 from rsi_master.core.dataset import DatasetRefused, DatasetRegistered, Source
-from rsi_master.core.errors import Misuse, PolicyDenied
+from rsi_master.core.errors import Misuse, PolicyDenied, RsiError
+from rsi_master.core.sealed import ScanReport
 from rsi_master.domains.data.actions import (
     DatasetView,
     OperatorDatasetView,
@@ -143,3 +145,53 @@ def test_a_source_of_sealed_rows_alone_is_refused_in_the_open(rig: Rig) -> None:
     assert answer == RefusedView(refused="no row survived the scan", dropped="many")
     assert rig.facts(DatasetRegistered) == []
     assert len(rig.facts(DatasetRefused)) == 1
+
+
+class Slow:
+    """Keeps the sealed process busy with the rows of a dataset until it is let go."""
+
+    def __init__(self, rig: Rig) -> None:
+        self.begun, self.go = threading.Event(), threading.Event()
+        self._scan = rig.sealed.scan
+        rig.sealed.scan = self.scan  # type: ignore[method-assign]
+
+    def scan(self, rows: Sequence[Row]) -> ScanReport:
+        """Only a dataset has that many rows; the texts of an action pass."""
+        if len(rows) > 10:
+            self.begun.set()
+            assert self.go.wait(20)
+        return self._scan(rows)
+
+
+@pytest.mark.parametrize("name", ["data.add", "data.derive"])
+def test_the_owner_works_on_while_rows_are_read_and_scanned(rig: Rig, name: str) -> None:
+    data = rig.add()
+    acts: dict[str, Callable[[], object]] = {
+        "data.add": lambda: rig.add(SCRAPED),
+        "data.derive": lambda: derive(rig, data, limit=20),
+    }
+    slow = Slow(rig)
+    adding = threading.Thread(target=acts[name], daemon=True)
+    adding.start()
+    try:
+        assert slow.begun.wait(20)
+        assert rig.lock.acquire(timeout=5), "the lock is held while rows are scanned"
+        rig.lock.release()
+        rig.tick()
+        assert len(cast(PoolView, rig.operator().act("data.list")).datasets) == 1
+        assert [intent.action for intent in rig.state.intents.values()] == [name]
+    finally:
+        slow.go.set()
+        adding.join(20)
+    assert (len(rig.facts(DatasetRegistered)), rig.state.intents) == (2, {})
+
+
+def test_a_pool_that_breaks_leaves_a_failed_intent(rig: Rig) -> None:
+    def broken(source: str) -> tuple[Row, ...]:
+        raise OSError(f"{source}: the disk is gone")
+
+    rig.sealed.pool = broken  # type: ignore[method-assign]
+    with pytest.raises(RsiError) as failed:
+        rig.add()
+    assert failed.value.code == "INTERNAL"
+    assert (rig.state.datasets, rig.state.intents) == ({}, {})

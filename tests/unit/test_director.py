@@ -148,7 +148,7 @@ def test_a_reviewer_that_is_silent_is_excused_without_a_recommendation(stage: St
     stage.round()
     stage.round()
     (report,) = stage.rig.facts(ReviewSubmitted)
-    assert (report.by, report.recommend, report.findings) == ("os", None, ())
+    assert (report.by, report.recommend, report.findings) == ("os", (), ())
 
 
 def test_main_that_is_idle_ends_the_research(stage: Stage) -> None:

@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 
-from rsi_master.core.action import Amounts
 from rsi_master.core.errors import PolicyDenied
 from rsi_master.core.experiment import AttemptEnded, AttemptFenced, AttemptPlanned, Experiment
 from rsi_master.core.job import Ending, Job, JobStatus
@@ -69,7 +68,7 @@ def endings(experiment: Experiment) -> list[tuple[str, str]]:
 
 def refunded(rig: Rig, experiment: Experiment) -> bool:
     assert experiment.ended is not None
-    return experiment.ended.spent.experiments == 0 and rig.state.books.reserved() == Amounts()
+    return experiment.ended.spent.experiments == 0 and set(rig.state.books.held) == {"claim"}
 
 
 def test_a_training_that_works_is_accepted_scored_and_settled(rig: Rig) -> None:
@@ -80,7 +79,7 @@ def test_a_training_that_works_is_accepted_scored_and_settled(rig: Rig) -> None:
     assert experiment.checkpoint is not None and experiment.evaluation is not None
     assert experiment.evaluation.weights == experiment.checkpoint.proof.weights
     books = rig.state.books
-    assert books.reserved() == Amounts()
+    assert set(books.held) == {"claim"}
     assert (books.spent.experiments, books.spent.evaluations) == (1, 4)
 
 
@@ -233,7 +232,9 @@ def test_an_evaluation_holds_a_device_and_gives_it_back(rig: Rig) -> None:
     gate, free = threading.Event(), list[int]()
     evaluate = rig.sealed.evaluate
 
-    def slow(name: str, checkpoint: Path, splits: Sequence[Split]) -> EvaluationResult:
+    def slow(
+        name: str, checkpoint: Path, splits: Sequence[Split], seconds: float | None = None
+    ) -> EvaluationResult:
         free.append(rig.compute.free_devices())
         assert gate.wait(10)
         return evaluate(name, checkpoint, splits)

@@ -1,10 +1,13 @@
 """The gateway: intent before effect, outcome after, every refusal recorded, nothing overspent."""
 
+import math
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -17,13 +20,18 @@ from rsi_master.core.errors import Misuse, OverBudget, PolicyDenied, RsiError, S
 from rsi_master.core.facts import CODEC
 from rsi_master.core.graph import ReviewSubmitted
 from rsi_master.core.run import ActionDenied, ActionIntended, ActionRead, ActionSettled
+from rsi_master.core.score import Split
+from rsi_master.core.state import State
 from rsi_master.domains.control.actions import Guide, Quota
-from rsi_master.expos.catalogue import Catalogue, Desk, Domain, Entry, Handler, Outcome
+from rsi_master.expos.catalogue import Catalogue, Desk, Domain, Handler, Outcome, Rule
 from rsi_master.expos.gateway import LocalGateway, Session
+from rsi_master.expos.screen import HITS
+from rsi_master.programs.sealed.vault import load
 from rsi_master.testing.rig import Rig, sketch_contract
 from rsi_master.testing.stores import MemoryEvents
 
 Act = Callable[[], object]
+SPLITS: tuple[Split, ...] = ("dev", "confirm", "holdout")
 
 
 class Diary(MemoryEvents):
@@ -55,11 +63,16 @@ def rig(tmp_path: Path, diary: Diary) -> Iterator[Rig]:
     rig.close()
 
 
+def with_entry(rig: Rig, action: type[Action], *rules: Rule, **parts: Any) -> Session:
+    """The operator's session on a gateway of that one action, with some parts of it replaced."""
+    (known,) = [e for e in rig.catalogue if e.action is action]
+    catalogue = Catalogue((Domain("one", (replace(known, **parts),), rules),))
+    return Session(LocalGateway(rig.parts(catalogue), rig.lock), rig.operator().token)
+
+
 def with_handler(rig: Rig, action: type[Action], handle: Handler) -> Session:
     """The operator's session on a gateway whose only action is carried out by that handler."""
-    (known,) = [e for e in rig.catalogue if e.action is action]
-    catalogue = Catalogue((Domain("one", (Entry(action, handle, known.views),)),))
-    return Session(LocalGateway(rig.parts(catalogue), rig.lock), rig.operator().token)
+    return with_entry(rig, action, handle=handle)
 
 
 def settled(rig: Rig) -> ActionSettled:
@@ -172,20 +185,73 @@ def test_an_unknown_token_does_nothing_and_leaves_no_trace(rig: Rig) -> None:
     assert rig.state.position == before
 
 
-def test_over_budget_is_recorded_and_nothing_is_reserved(tmp_path: Path) -> None:
-    rig = Rig(tmp_path, sketch_contract(budget={"experiments": 1}))
-    try:
-        data = rig.add()
-        node = rig.open_worker(data)
-        rig.submit(node, data)
-        books = rig.state.books.left()
-        with pytest.raises(OverBudget, match="experiments 1 needed, 0 left"):
-            rig.submit(node, data, steps=4)
-        assert (denial(rig).decision, denial(rig).rule) == ("over_budget", "budget")
-        assert rig.state.books.left() == books
-        assert len(rig.facts(ActionIntended)) == len(rig.facts(ActionSettled))
-    finally:
-        rig.close()
+def test_over_budget_is_recorded_and_nothing_is_reserved(rig: Rig) -> None:
+    books = rig.state.books.left()
+    need = Amounts(experiments=books.experiments + 1)
+    session = with_entry(rig, Guide, reserve=lambda *_: need)
+    with pytest.raises(OverBudget, match="experiments 11 needed, 10 left"):
+        session.act("run.guide", text="look at the second pool")
+    assert (denial(rig).decision, denial(rig).rule) == ("over_budget", "budget")
+    assert rig.state.books.left() == books
+    assert len(rig.facts(ActionIntended)) == len(rig.facts(ActionSettled))
+
+
+def test_an_escalation_is_recorded_and_nothing_is_done(rig: Rig) -> None:
+    ask = Rule("gate", Guide, lambda _question: "a second person decides", escalate=True)
+    with pytest.raises(PolicyDenied, match="a second person decides") as denied:
+        with_entry(rig, Guide, ask).act("run.guide", text="look at the second pool")
+    assert denied.value.code == "GATE"
+    assert (denial(rig).decision, denial(rig).rule) == ("escalate", "gate")
+    assert (rig.state.guidance, rig.state.intents) == ([], {})
+
+
+def raising(*_: object) -> Any:
+    raise ZeroDivisionError("by nothing")
+
+
+@pytest.mark.parametrize("estimate", [math.nan, -1.0, -1e9, "much", raising])
+def test_a_recipe_with_an_unsound_estimate_reserves_nothing(
+    rig: Rig, monkeypatch: pytest.MonkeyPatch, estimate: object
+) -> None:
+    data = rig.add()
+    node = rig.open_worker(data)
+    books = rig.state.books.left()
+    said = estimate if callable(estimate) else lambda *_: estimate
+    with monkeypatch.context() as patch:
+        patch.setattr(rig.recipes["sketch"].spec, "device_seconds", said)
+        with pytest.raises(RsiError) as failed:
+            rig.submit(node, data)
+    assert failed.value.code == "INTERNAL" and "\n" not in failed.value.message
+    assert (denial(rig).action, denial(rig).rule) == ("experiment.submit", "internal")
+    assert (rig.state.books.left(), rig.state.intents, rig.state.experiments) == (books, {}, {})
+    assert rig.submit(node, data)
+
+
+def test_a_rule_that_fails_denies(rig: Rig) -> None:
+    with pytest.raises(RsiError) as failed:
+        with_entry(rig, Guide, Rule("odd", Guide, raising)).act("run.guide", text="look there")
+    assert failed.value.code == "INTERNAL"
+    assert (denial(rig).decision, denial(rig).rule) == ("deny", "internal")
+    assert "ZeroDivisionError: by nothing" in denial(rig).reason
+    assert rig.state.guidance == []
+
+
+def test_a_view_that_fails_leaves_a_failed_intent_and_no_fact(rig: Rig) -> None:
+    with pytest.raises(RsiError) as failed:
+        with_entry(rig, Guide, views={Role.OPERATOR: raising}).act("run.guide", text="look there")
+    assert failed.value.code == "INTERNAL"
+    assert (settled(rig).outcome, settled(rig).code) == ("failed", "INTERNAL")
+    assert (rig.state.guidance, rig.state.intents) == ([], {})
+
+
+def test_arguments_that_break_their_schema_are_recorded(
+    rig: Rig, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Guide, "model_validate", raising)
+    with pytest.raises(RsiError) as failed:
+        rig.operator().act("run.guide", text="look there")
+    assert failed.value.code == "INTERNAL"
+    assert (denial(rig).action, denial(rig).rule) == ("run.guide", "internal")
 
 
 def leaking(rig: Rig) -> str:
@@ -218,6 +284,80 @@ def test_sealed_text_cut_into_several_fields_is_withheld(rig: Rig) -> None:
         rig.main().act(
             "worker.create", direction="d " * 3, hypothesis=f"please {first}", task=second
         )
+
+
+def create(session: Session, task: str) -> str:
+    """Main's attempt to pass a text on; the code that refuses it."""
+    with pytest.raises(PolicyDenied) as denied:
+        session.act("worker.create", direction="a way", hypothesis="it helps", task=task)
+    return denied.value.code
+
+
+def test_the_screen_tells_neither_split_nor_part(rig: Rig) -> None:
+    answers = set()
+    sealed = load(rig.vault, rig.base).items
+    for split in SPLITS:
+        with pytest.raises(PolicyDenied) as denied:
+            rig.session(Role.OPERATOR, "operator").act("run.guide", text=sealed[split][0].stem)
+        answers.add((denied.value.code, denied.value.message))
+        assert denial(rig).arguments == {"withheld": "the text repeats a sealed item"}, split
+    assert len(answers) == 1
+
+
+def test_a_node_that_was_caught_too_often_writes_no_more(rig: Rig) -> None:
+    data = rig.add()
+    name = rig.submit(rig.open_worker(data), data)
+    main = rig.main()
+    for _ in range(HITS):
+        assert create(main, leaking(rig)) == "SEALED_TEXT"
+    assert {create(main, text) for text in (leaking(rig), "a clean text")} == {"SCREEN_CAP"}
+    assert (denial(rig).rule, denial(rig).arguments) == (
+        "screen_cap",
+        {"withheld": "the text was not screened"},
+    )
+    with pytest.raises(PolicyDenied, match="claim"):
+        main.act("champion.claim", experiment=name)
+    assert denial(rig).arguments == {"experiment": name}
+    rig.operator().act("run.guide", text="the others go on")
+    again = State.replay(rig.contract, rig.events())
+    assert again.screened == rig.state.screened == {"main": HITS}
+
+
+def test_asking_at_once_tells_no_more(rig: Rig) -> None:
+    codes: list[str] = []
+    barrier = threading.Barrier(12)
+
+    def ask() -> None:
+        barrier.wait(20)
+        codes.append(create(main, text))
+
+    main, text = rig.main(), leaking(rig)
+    threads = [threading.Thread(target=ask) for _ in range(12)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(20)
+    assert sorted(codes) == ["SCREEN_CAP"] * (12 - HITS) + ["SEALED_TEXT"] * HITS
+
+
+def test_a_role_that_may_not_speak_learns_nothing_from_the_screen(rig: Rig) -> None:
+    answers = set()
+    for text in (leaking(rig), "a clean text"):
+        with pytest.raises(PolicyDenied) as denied:
+            rig.main().act("run.guide", text=text)
+        answers.add((denied.value.code, denied.value.message))
+    assert [code for code, _ in answers] == ["ROLE"]
+    assert [fact.rule for fact in rig.facts(ActionDenied)] == ["role", "role"]
+    assert rig.state.screened == {}
+    assert not [body for _, _, body in rig.store.rows() if rig.items()[0].stem.encode() in body]
+
+
+def test_a_denial_without_the_sealed_process_is_recorded_without_its_words(rig: Rig) -> None:
+    rig.sealed.die()
+    with pytest.raises(PolicyDenied) as denied:
+        rig.main().act("run.guide", text="who knows what this is")
+    assert denied.value.code == "ROLE"
+    assert denial(rig).arguments == {"withheld": "the text was not screened"}
 
 
 def test_without_the_sealed_process_no_text_passes(rig: Rig) -> None:
@@ -326,8 +466,8 @@ plans = st.lists(st.integers(1, 40), max_size=6)
 budgets = st.fixed_dictionaries(
     {
         "experiments": st.integers(1, 6),
-        "evaluations": st.integers(2, 12),
-        "device_seconds": st.integers(65, 210),
+        "evaluations": st.integers(4, 12),
+        "device_seconds": st.integers(360, 1200),
     }
 )
 
@@ -349,8 +489,8 @@ def test_submitting_at_once_never_overspends(
         total = books.left().plus(books.reserved()).plus(books.spent)
         assert not total.lacking(books.limit) and not books.limit.lacking(total)
         assert books.reserved() == sum_of(tuple(books.held.values()))
-        assert set(books.held) == {"base", *rig.state.experiments}
-        assert set(codes) <= {"OVER_BUDGET", "REPEAT"}
+        assert set(books.held) == {"base", "claim", *rig.state.experiments}
+        assert set(codes) <= {"OVER_BUDGET", "REPEAT", "VERIFICATION"}
         assert len(rig.state.experiments) + len(codes) == len(first) + len(second)
         assert rig.state.intents == {}
     finally:

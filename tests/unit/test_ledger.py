@@ -256,6 +256,18 @@ def test_notes_at_intervals_on_request_and_at_the_end() -> None:
         assert saved.root == root_of(leaves[: saved.size])
 
 
+@pytest.mark.parametrize(("size", "signed"), [(3, []), (5, [5])])
+def test_a_head_that_an_owner_died_before_signing_is_signed_by_the_next(
+    size: int, signed: list[int]
+) -> None:
+    bench = Bench()
+    with bench.open(every=4) as ledger:
+        ledger.append(OS, [Moved(to=str(at)) for at in range(size)]).wait()
+    bench.notes.texts.clear()
+    with bench.open(every=4):
+        assert [Note.parse(text).size for _, text in bench.notes.all()] == signed
+
+
 def test_an_empty_ledger_leaves_no_note() -> None:
     bench = Bench()
     bench.open().close()

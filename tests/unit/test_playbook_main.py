@@ -65,7 +65,7 @@ def direction(node: str, best: str | None, dev: float = 0.5, **more: object) -> 
     )
 
 
-def review(recommend: str | None, status: str = "reported") -> ReviewView:
+def review(*recommend: str, status: str = "reported") -> ReviewView:
     return ReviewView(
         node="r1", scope=("w1", "w2"), status=status, recommend=recommend, recommendation=""
     )
@@ -136,7 +136,7 @@ def test_data_that_was_tried_is_not_opened_again() -> None:
 
 def test_main_waits_while_a_direction_or_a_review_is_under_way() -> None:
     assert decide(board(A, direction("w2", None, status="active"))) == ()
-    assert decide(board(A, B, reviews=(review(None, "active"),))) == ()
+    assert decide(board(A, B, reviews=(review(status="active"),))) == ()
     assert decide(board(A, B, claim="a2")) == ()
 
 
@@ -148,15 +148,27 @@ def test_explored_directions_are_reviewed_once_and_those_without_a_result_are_le
 
 
 @pytest.mark.parametrize(
-    ("recommend", "verifies"), [("a", ["a"]), ("b", ["b"]), (None, ["a", "b"])]
+    ("recommend", "verifies"), [(("a",), ["a"]), (("b",), ["b"]), (("b", "a"), ["b", "a"])]
 )
-def test_the_report_decides_what_is_verified(recommend: str | None, verifies: list[str]) -> None:
-    assert replicated(decide(board(A, B, reviews=(review(recommend),)))) == verifies
+def test_the_report_decides_what_is_verified(
+    recommend: tuple[str, ...], verifies: list[str]
+) -> None:
+    assert replicated(decide(board(A, B, reviews=(review(*recommend),)))) == verifies
 
 
-def test_without_a_recommendation_the_scores_on_dev_order_the_verifications() -> None:
+def test_a_report_that_recommends_nothing_ends_the_research() -> None:
+    assert actions(decide(board(A, B, reviews=(review(),)))) == ["run.finish"]
+
+
+def test_an_excused_reviewer_leaves_the_choice_to_dev() -> None:
     turned = direction("w1", "a", 0.4), direction("w2", "b", 0.5)
-    assert replicated(decide(board(*turned, reviews=(review(None),)))) == ["b", "a"]
+    excused = review(status="excused")
+    assert replicated(decide(board(*turned, reviews=(excused,)))) == ["b"]
+
+
+def test_closing_explores_nothing_and_still_verifies() -> None:
+    now = LIMITS.model_copy(update={"closing": True})
+    assert replicated(decide(replace(board(A, B, reviews=(review("b"),)), limits=now))) == ["b"]
 
 
 def test_without_a_reviewer_the_best_on_dev_is_verified() -> None:
@@ -178,7 +190,12 @@ def test_what_was_verified_is_claimed_by_the_order_of_the_ranking() -> None:
 
 
 @pytest.mark.parametrize(
-    "limits", [{"closing": True}, {"verifications": 0}, {"workers_now": 0, "closing": True}]
+    "limits",
+    [
+        {"closing": True, "verifications": 0},
+        {"verifications": 0},
+        {"workers_now": 0, "closing": True, "verifications": 0},
+    ],
 )
 def test_closing_opens_nothing_and_claims_what_there_is(limits: dict[str, object]) -> None:
     now = LIMITS.model_copy(update=limits)

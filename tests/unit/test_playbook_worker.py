@@ -6,7 +6,7 @@ from rsi_master.agents.playbook.worker import (
     FIRST_EPOCHS,
     MORE_EPOCHS,
     RATE_FACTOR,
-    RATE_MOST,
+    RATE_LEAST,
     best_of,
     first_recipe,
     next_recipe,
@@ -96,8 +96,9 @@ def test_the_first_rate_falls_with_the_size_of_the_base() -> None:
     ]
     assert rates == sorted(rates, reverse=True)  # type: ignore[type-var]
     assert rates[0] == pytest.approx(0.003239 - 0.0001395 * 11.5129, rel=0.05)
-    assert rates[-1] == 1e-5
-    assert first_recipe(TASK.model_copy(update={"base_parameters": None}))["learning_rate"]
+    assert rates[-1] == RATE_LEAST
+    unknown = first_recipe(TASK.model_copy(update={"base_parameters": None}))
+    assert unknown["learning_rate"] == RATE_LEAST
 
 
 def test_a_curve_that_still_falls_gets_more_epochs() -> None:
@@ -151,7 +152,7 @@ def test_the_better_of_two_rates_gets_more_epochs() -> None:
     first = seen(dev=0.4, losses=FLAT)
     rate = first.recipe["learning_rate"]
     assert isinstance(rate, float)
-    higher = seen({**first.recipe, "learning_rate": min(RATE_MOST, rate * 9)}, dev=0.3)
+    higher = seen({**first.recipe, "learning_rate": rate * 9}, dev=0.3)
     raised = following(first, higher)
     assert set(changes(raised, first)) == {"learning_rate"}
 

@@ -1,5 +1,6 @@
 """The policy: no view or no rule means deny, and rules only ever narrow."""
 
+from dataclasses import replace
 from typing import ClassVar
 
 import pytest
@@ -47,7 +48,7 @@ def entry(action: type[Action], *roles: Role) -> Entry:
 
 def question(role: Role, action: type[Action], state: State | None = None) -> Question:
     caller = Caller(role=role, node="main")
-    return Question(caller, action(), state or State.under(CONTRACT), CONTRACT, {})
+    return Question(caller, action(), state or State.under(CONTRACT), CONTRACT)
 
 
 @st.composite
@@ -64,8 +65,8 @@ def rules(draw: st.DrawFn) -> Rule:
 roles = st.sampled_from(HOLDERS)
 actions = st.sampled_from(ACTIONS)
 states = st.builds(
-    lambda paused, over: State(
-        books=State.under(CONTRACT).books, paused=paused, finished=OVER if over else None
+    lambda paused, over: replace(
+        State.under(CONTRACT), paused=paused, finished=OVER if over else None
     ),
     st.booleans(),
     st.booleans(),

@@ -59,8 +59,8 @@ def submit(case: Case, *findings: dict[str, object], **more: object) -> str:
 
 def test_a_report_on_evidence_in_scope_is_taken(case: Case) -> None:
     good = finding(case.strong, case.weak, verdict="supported", better=case.strong, than=case.weak)
-    assert submit(case, good, recommend=case.strong) == ""
-    assert case.rig.facts(ReviewSubmitted)[-1].recommend == case.strong
+    assert submit(case, good, recommend=(case.strong, case.weak, case.strong)) == ""
+    assert case.rig.facts(ReviewSubmitted)[-1].recommend == (case.strong, case.weak)
 
 
 @pytest.mark.parametrize(
@@ -87,7 +87,7 @@ def test_a_citation_outside_the_scope_is_refused(case: Case) -> None:
     assert submit(case, finding(case.outside)) == "OUT_OF_SCOPE"
     beyond = finding(case.weak, better=case.outside, than=case.weak)
     assert submit(case, beyond) == "OUT_OF_SCOPE"
-    assert submit(case, finding(case.weak), recommend=case.outside) == "OUT_OF_SCOPE"
+    assert submit(case, finding(case.weak), recommend=(case.outside,)) == "OUT_OF_SCOPE"
 
 
 @pytest.mark.parametrize("verdict", ["refuted", "invalid"])
@@ -121,9 +121,11 @@ def test_half_a_comparison_is_no_comparison(case: Case, half: str) -> None:
 
 
 def test_only_what_can_be_selected_is_recommended(case: Case) -> None:
-    assert submit(case, finding(case.weak), recommend=case.failed) == "NOT_SELECTABLE"
-    assert submit(case, finding(case.weak), recommend="base") == "NOT_SELECTABLE"
-    assert submit(case, finding(case.weak), recommend="nothing") == "UNKNOWN_RECORD"
+    assert (
+        submit(case, finding(case.weak), recommend=(case.strong, case.failed)) == "NOT_SELECTABLE"
+    )
+    assert submit(case, finding(case.weak), recommend=("base",)) == "NOT_SELECTABLE"
+    assert submit(case, finding(case.weak), recommend=("nothing",)) == "UNKNOWN_RECORD"
 
 
 def test_a_reviewer_sees_its_scope_raw_and_nothing_else(case: Case) -> None:

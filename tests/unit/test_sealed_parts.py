@@ -1,9 +1,11 @@
 """Parts of the sealed process: vault, registry, weights, grading, the socket's end."""
 
+import importlib.metadata
 import os
+import shutil
 import socket
 import struct
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -16,11 +18,14 @@ from rsi_master.core.errors import Broken, Misuse, PolicyDenied, SealUnavailable
 from rsi_master.core.score import Scored
 from rsi_master.core.sealed_wire import FRAME_LIMIT, FrameReader, frame
 from rsi_master.domains.training.tensors import Unreadable
+from rsi_master.programs.sealed import protocol
 from rsi_master.programs.sealed.benchmark import Base, Decoding, Grade, Item
 from rsi_master.programs.sealed.channel import Channel, OwnerGoneError
 from rsi_master.programs.sealed.grading import answer, summarise
+from rsi_master.programs.sealed.nano import NANO
+from rsi_master.programs.sealed.protocol import protocol_digest
 from rsi_master.programs.sealed.registry import Registry
-from rsi_master.programs.sealed.vault import load, protocol_digest, read_base, seal
+from rsi_master.programs.sealed.vault import load, read_base, seal
 from rsi_master.programs.sealed.weights import Weights
 from rsi_master.testing.sketch import SKETCH, Sketch, SketchModel, write_checkpoint
 
@@ -105,6 +110,50 @@ def test_the_protocol_covers_grader_decoding_and_tokenizer(base: Path) -> None:
     assert len(digests) == 4
 
 
+@pytest.fixture
+def sources(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder with copies of the packages that the protocol covers."""
+    copies = []
+    for package in protocol._PACKAGES:
+        copies.append(tmp_path / "src" / package.name)
+        shutil.copytree(package, copies[-1])
+    monkeypatch.setattr(protocol, "_PACKAGES", tuple(copies))
+    return tmp_path / "src"
+
+
+@pytest.mark.parametrize(
+    "file", ["sealed/generation.py", "sealed/grading.py", "sealed/weights.py", "stats/intervals.py"]
+)
+def test_the_protocol_covers_the_source_of_the_evaluator(
+    sources: Path, base: Path, file: str
+) -> None:
+    found = read_base(base)
+    before = protocol_digest(SKETCH, found)
+    with (sources / file).open("a", encoding="utf-8") as source:
+        source.write("# changed\n")
+    assert protocol_digest(SKETCH, found) != before
+
+
+def test_the_protocol_is_that_of_the_source_wherever_it_lies(
+    base: Path, request: pytest.FixtureRequest
+) -> None:
+    before = protocol_digest(SKETCH, read_base(base))
+    request.getfixturevalue("sources")
+    assert protocol_digest(SKETCH, read_base(base)) == before
+
+
+@pytest.mark.parametrize(("library", "covered"), [("torch", True), ("rich", False)])
+def test_the_protocol_covers_the_versions_of_what_the_benchmark_uses(
+    base: Path, monkeypatch: pytest.MonkeyPatch, library: str, covered: bool
+) -> None:
+    found, installed = read_base(base), importlib.metadata.version
+    before = protocol_digest(NANO, found)
+    monkeypatch.setattr(
+        importlib.metadata, "version", lambda name: "9.9" if name == library else installed(name)
+    )
+    assert (protocol_digest(NANO, found) != before) == covered
+
+
 def test_openings_are_counted_over_processes_and_a_torn_one_is_none(tmp_path: Path) -> None:
     Registry(tmp_path, 2).open("a", "sha256:1")
     with (tmp_path / "openings.jsonl").open("ab") as file:
@@ -161,8 +210,18 @@ class BrittleGrader(Sketch):
 
 
 class BrittleModel(SketchModel):
+    """Fails on every batch that `fails` says; counts what it was asked."""
+
+    def __init__(self, fails: Callable[[Sequence[str], int], bool]) -> None:
+        super().__init__(Weights.parse(save({"skill": np.ones(1, np.float32)})))
+        self._fails = fails
+        self._calls = 0
+
     def complete(self, prompts: Sequence[str]) -> list[str]:
-        raise RuntimeError("out of memory")
+        self._calls += 1
+        if self._fails(prompts, self._calls):
+            raise RuntimeError("CUDA error")
+        return super().complete(prompts)
 
 
 def test_an_error_is_zero_points_and_stays_in_n(folder: Path, base: Path) -> None:
@@ -172,9 +231,57 @@ def test_an_error_is_zero_points_and_stays_in_n(folder: Path, base: Path) -> Non
     assert score.counts == {"right": 6, "wrong": 0, "no_answer": 0, "error": 6}
     assert isinstance(score.average, Scored)
     assert (score.average.value, score.average.n) == (0.5, 12)
-    failing = BrittleModel(vault.base.weights)
-    verdicts = answer(SKETCH, failing, vault.items["dev"], lambda: None)
-    assert summarise("dev", verdicts).counts["error"] == 12
+
+
+class SmallBatches(Sketch):
+    decoding = Decoding(max_new_tokens=16, batch_size=11)
+
+
+@pytest.mark.parametrize("position", [0, 5, 11])
+def test_an_item_that_fails_alone_is_an_error_and_the_others_are_scored(
+    folder: Path, base: Path, position: int
+) -> None:
+    """Of twelve items in batches of eleven and one."""
+    items = load(folder, base).items["dev"]
+    odd = sorted(items, key=lambda item: (len(item.prompt), item.id))[position].prompt
+    model = BrittleModel(lambda prompts, _: odd in prompts)
+    verdicts = answer(SmallBatches(), model, items, lambda: None)
+    assert summarise("dev", verdicts).counts == {
+        "right": 11,
+        "wrong": 0,
+        "no_answer": 0,
+        "error": 1,
+    }
+
+
+def test_a_batch_too_large_for_the_device_is_answered_one_by_one(folder: Path, base: Path) -> None:
+    items = load(folder, base).items["dev"]
+    model = BrittleModel(lambda prompts, _: len(prompts) > 1)
+    verdicts = answer(SKETCH, model, items, lambda: None)
+    assert summarise("dev", verdicts).counts["right"] == 12
+
+
+@pytest.mark.parametrize(
+    "fails",
+    [
+        pytest.param(lambda prompts, call: True, id="from the start"),
+        pytest.param(lambda prompts, call: call > 1, id="after the first batch"),
+        pytest.param(lambda prompts, call: call in (1, *range(7, 99)), id="amid the second pass"),
+        pytest.param(lambda prompts, call: "add" in prompts[0], id="on one kind of batch"),
+    ],
+)
+def test_a_failing_device_is_no_wrong_answer(
+    folder: Path, base: Path, fails: Callable[[Sequence[str], int], bool]
+) -> None:
+    """Points that a device lost would widen the gain of the other checkpoint."""
+
+    class OneTask(Sketch):
+        decoding = Decoding(max_new_tokens=16, batch_size=6)
+
+    items = load(folder, base).items["dev"]
+    with pytest.raises(SealUnavailable) as failed:
+        answer(OneTask(), BrittleModel(fails), items, lambda: None)
+    assert failed.value.code == "GENERATION_FAILED"
 
 
 @given(st.lists(st.binary(max_size=50), max_size=5), st.integers(1, 7))

@@ -26,12 +26,14 @@ class Answer(Value):
 
 
 class Echo:
-    """A gateway that answers with the request, and denies one action."""
+    """A gateway that answers with the request, denies one action and breaks on another."""
 
     def submit(self, token: str, name: str, arguments: Mapping[str, object]) -> Value:
         """Say what was asked."""
         if name == "no":
             raise PolicyDenied("ROLE", "no: not yours")
+        if name == "break":
+            raise ZeroDivisionError("of a\nplugin")
         plain = {key: str(value) for key, value in arguments.items()}
         return Answer(token=token, action=name, arguments=plain)
 
@@ -54,6 +56,13 @@ def test_a_request_is_answered(path: Path) -> None:
 def test_a_refusal_is_an_answer_with_code_and_exit(path: Path) -> None:
     answer = ask(path, "t", "no", {})
     assert answer == {"ok": False, "code": "ROLE", "message": "no: not yours", "exit": 4}
+
+
+def test_a_fault_is_an_answer_of_one_line_and_the_door_stays_open(path: Path) -> None:
+    answer = ask(path, "t", "break", {})
+    message = "the request failed inside the owner: ZeroDivisionError"
+    assert answer == {"ok": False, "code": "INTERNAL", "message": message, "exit": 7}
+    assert ask(path, "t", "look", {})["ok"]
 
 
 def test_several_requests_share_a_connection_and_a_bad_one_breaks_none(path: Path) -> None:

@@ -23,6 +23,7 @@ from rsi_master.expos.merkle import Tree, leaf_hash
 from rsi_master.expos.notary import Notary
 from rsi_master.expos.notes import Note, Signer
 from rsi_master.expos.order import Flaw
+from rsi_master.expos.promises import Promise, promises
 from rsi_master.expos.verify import Anchor, Reading, Report, RunRecord, verify
 from rsi_master.testing.stores import (
     CountedIds,
@@ -35,6 +36,7 @@ from rsi_master.testing.stores import (
 SIGNER = Signer("rsi", Ed25519PrivateKey.from_private_bytes(b"\x05" * 32))
 CONTRACT = 'capability = "adds numbers"\n'
 EVERY = 4
+UNSIGNED = "not signed: anyone could have written it"
 
 
 class Stored(Fact):
@@ -63,7 +65,12 @@ def references(event: Event) -> Sequence[str]:
     return (event.fact.data,) if isinstance(event.fact, Stored) else ()
 
 
-READING = Reading(Codec((Stored, Moved)), references, contract_digest)
+def promised(events: Sequence[Event]) -> tuple[Promise, ...]:
+    """What a record implies when a head is signed every four events."""
+    return promises(events, EVERY)
+
+
+READING = Reading(Codec((Stored, Moved)), references, contract_digest, promised)
 
 
 class Run:
@@ -133,13 +140,13 @@ def test_an_untouched_run_is_sound() -> None:
     report = Run(10).verify()
     assert report.sound
     assert (report.events, report.signed, report.artifacts) == (10, 10, 4)
-    assert report.anchor == "operator-signed only, up to event 9"
+    assert report.anchor == "operator-signed only, all 10 events"
 
 
 def test_an_empty_run_is_sound_and_not_signed() -> None:
     report = Run(0).verify()
     assert report.sound
-    assert (report.events, report.signed, report.anchor) == (0, 0, "not signed")
+    assert (report.events, report.signed, report.anchor) == (0, 0, UNSIGNED)
 
 
 tamperings = st.sampled_from(["flip", "drop", "insert", "swap", "truncate", "artifact", "contract"])
@@ -320,8 +327,9 @@ class TestNotes:
             ("NOTE_UNREADABLE", "notes/000000000004.note"),
             ("NOTE_FORGED", "notes/000000000008.note"),
             ("NOTE_FOREIGN", "notes/000000000012.note"),
+            ("NOTE_MISSING", "events 0 to 11"),
         ]
-        assert run.verify().anchor == "not signed"
+        assert run.verify().anchor == UNSIGNED
 
     def test_a_record_signed_anew_by_an_outsider(self) -> None:
         run = Run()
@@ -329,7 +337,7 @@ class TestNotes:
         for name, text in run.notes.all():
             note = Note.parse(text)
             run.notes.texts[name] = stranger.sign("run-1", note.size, note.root).text()
-        assert {code for code, _ in run.flaws()} == {"NOTE_WRONG_KEY"}
+        assert {code for code, _ in run.flaws()} == {"NOTE_WRONG_KEY", "NOTE_MISSING"}
 
     def test_a_history_rewritten_by_the_operator_is_found_by_who_holds_a_note(self) -> None:
         run = Run()
@@ -366,7 +374,7 @@ class TestNotes:
         )
         report = run.verify()
         assert report.sound
-        assert report.anchor == "anchored up to event 7 by git 1a2b3c"
+        assert report.anchor == "anchored by git 1a2b3c, the first 8 of 12 events"
 
     def test_events_after_the_last_note_are_counted_as_unsigned(self) -> None:
         run = Run(10)
@@ -374,6 +382,27 @@ class TestNotes:
         report = run.verify()
         assert report.sound
         assert report.events - report.signed == 2
+        assert report.anchor == "operator-signed only, the first 8 of 10 events"
+
+    @pytest.mark.parametrize(
+        ("size", "kept", "missing"),
+        [(12, (), "events 0 to 11"), (10, (4,), "events 4 to 7"), (9, (8,), None), (3, (), None)],
+    )
+    def test_a_record_without_the_notes_that_it_implies(
+        self, size: int, kept: tuple[int, ...], missing: str | None
+    ) -> None:
+        run = Run(size)
+        run.notes.texts = {
+            name: text for name, text in run.notes.texts.items() if int(name[:12]) in kept
+        }
+        assert run.flaws() == ([("NOTE_MISSING", missing)] if missing else [])
+        assert (run.verify().anchor == UNSIGNED) is not bool(kept)
+
+    def test_a_note_held_by_somebody_else_covers_what_lost_its_own(self) -> None:
+        run = Run()
+        run.anchors = (Anchor("a colleague", run.notes.texts["000000000012.note"]),)
+        run.notes.texts.clear()
+        assert run.flaws() == []
 
 
 def unpaid(events: Sequence[Event]) -> Sequence[Flaw]:
@@ -383,7 +412,7 @@ def unpaid(events: Sequence[Event]) -> Sequence[Flaw]:
 
 def test_further_laws_are_checked_on_an_undamaged_record() -> None:
     run = Run()
-    reading = Reading(READING.codec, references, contract_digest, (unpaid,))
+    reading = Reading(READING.codec, references, contract_digest, promised, (unpaid,))
     assert [flaw.code for flaw in run.verify(reading).flaws] == ["UNPAID"]
     del run.store.table[-1]
     codes = [flaw.code for flaw in run.verify(reading).flaws]

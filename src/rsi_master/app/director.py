@@ -88,6 +88,7 @@ class Director:
         """Take every token back and give the threads a moment to notice."""
         for turn in self._turns.values():
             self._lab.tokens.revoke(turn.token)
+            turn.token = ""
         for turn in self._turns.values():
             turn.thread.join(seconds)
         with self._lab.lock:
@@ -130,7 +131,9 @@ class Director:
         try:
             self._agents[order.role].act(ask, Session(self._lab.gateway, token))
         except RsiError as problem:
-            self._end(order, "failed", f"{problem.code}: {problem.message}")
+            # A pause is the operator's act: the question is asked again when the run goes on.
+            outcome = "interrupted" if problem.code == "PAUSED" else "failed"
+            self._end(order, outcome, f"{problem.code}: {problem.message}")
         except Exception as problem:  # noqa: BLE001 - the boundary: recorded as a failed turn
             self._end(order, "failed", f"{type(problem).__name__}: {problem}")
         else:
@@ -166,7 +169,7 @@ def _verdict(state: State, order: Order) -> Fact:
             violations=(),
             regressions=(),
             missing=("the Reviewer gave no report",),
-            recommend=None,
+            recommend=(),
             recommendation=f"ended by the OS: {order.reason}"[:1900],
             by="os",
         )

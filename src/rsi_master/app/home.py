@@ -1,11 +1,12 @@
 """Where an installation keeps what must not lie in a run folder: keys, tokens, sealed sets."""
 
 import os
-import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
 from rsi_master.core.errors import Refused, SealUnavailable
+
+SOCKET_BYTES = 100
 
 
 @dataclass(frozen=True)
@@ -63,13 +64,28 @@ class Home:
             )
         return self.root / "sealed" / link.read_text(encoding="ascii").strip()
 
+    def lock(self, run: str) -> Path:
+        """Held by the owner of a run on this installation, wherever a copy of its folder lies."""
+        folder = self._private(run)
+        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        return folder / "owner.lock"
+
+    def knows(self, run: str) -> bool:
+        """Whether the run was started by this installation."""
+        return self._private(run).is_dir()
+
     def socket(self, run: str) -> Path:
-        """The owner's socket; short, since a socket's path has at most 107 bytes."""
-        folder = Path(tempfile.gettempdir()) / f"rsi-{os.getuid()}"
+        """The owner's socket, at a place that depends on the installation and the run alone; in
+        /tmp where the own path is too long for a socket."""
+        near = self._private(run) / "owner.sock"
+        if len(os.fsencode(near)) <= SOCKET_BYTES:
+            near.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+            return near
+        folder = Path("/tmp") / f"rsi-{os.getuid()}"
         folder.mkdir(mode=0o700, exist_ok=True)
         if folder.is_symlink() or folder.stat().st_uid != os.getuid():
             raise Refused("SOCKET_FOLDER", f"{folder} belongs to another user; remove it")
-        return folder / f"{run}.sock"
+        return folder / f"{run[-36:]}.sock"
 
     def _private(self, run: str) -> Path:
         return self.root / "runs" / run

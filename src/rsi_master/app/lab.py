@@ -78,6 +78,7 @@ def open_lab(
 
     with contextlib.ExitStack() as stack:
         stack.enter_context(RunLock(folder.lock))
+        stack.enter_context(RunLock(home.lock(folder.id)))
         store: EventStore = SqliteEvents(folder.ledger)
         stack.callback(store.close)
         notary = Notary(folder.id, signer, NoteFolder(folder.notes))
@@ -98,7 +99,6 @@ def open_lab(
         parts = Parts(
             contract=contract,
             catalogue=catalogue(recipes),
-            recipes=recipes,
             ledger=ledger,
             state=state,
             tokens=tokens,

@@ -13,6 +13,7 @@ from rsi_master.app.lab import Lab, scratch
 from rsi_master.core.action import OS
 from rsi_master.core.errors import RsiError, SealUnavailable
 from rsi_master.core.run import ActionSettled, ClaimScored, RunFinished, TurnRole
+from rsi_master.core.state import State
 from rsi_master.domains.training.lifecycle import RecipeTrainer
 from rsi_master.expos.engine import Engine
 from rsi_master.expos.lineage import taint
@@ -90,8 +91,7 @@ class Owner:
         self._engine.tick(starting=not self._closing)
         self._director.tick(self._closing)
         if state.finish_asked is not None:
-            claimed = isinstance(state.claimed, ClaimScored)
-            self._finish("champion" if claimed else "no_champion", state.finish_asked.reason)
+            self._finish(*conclusion(state, state.finish_asked.reason))
 
     def _watch_the_clock(self) -> None:
         """Past the wall clock nothing new starts; roles may still conclude."""
@@ -123,20 +123,14 @@ class Owner:
         with lab.lock:
             if lab.state.intents or lab.state.unfinished():
                 return
-            if outcome == "champion" and lab.state.claim is not None:
-                flagged = taint(lab.state, lab.state.claim.experiment)
-                if flagged is not None:
-                    outcome, reason = "no_champion", f"the claimed champion goes back to {flagged}"
-            champion = (
-                lab.state.claimed.experiment
-                if outcome == "champion" and lab.state.claimed
-                else None
-            )
+            claim = lab.state.claim
+            champion = claim.experiment if outcome == "champion" and claim else None
             fact = RunFinished.model_validate(
                 {"outcome": outcome, "champion": champion, "reason": reason[:1900]}
             )
             ticket = lab.ledger.append(OS, (fact,))
         ticket.wait()
+        lab.ledger.note()
 
     def _reconcile(self) -> None:
         """Close what a former owner left open: intents without outcome, turns under way. Attempts
@@ -165,9 +159,27 @@ class Owner:
         self._engine.interrupt()
         path = shlex.quote(str(self._lab.folder.path))
         raise Interrupted(
-            "INTERRUPTED", f"stopped by {self._signal}; go on with: rsi resume {path}"
+            "INTERRUPTED", f"stopped by {self._signal}; go on with `rsi resume {path}`"
         )
 
     def _stop_soon(self, number: int, _frame: FrameType | None) -> None:
         self._signal = signal.Signals(number).name
         self._wake.set()
+
+
+def conclusion(state: State, reason: str) -> tuple[str, str]:
+    """How a run ends that Main finished: with a champion only if the claim shows it to be better
+    than the base, and nothing in its lineage is flagged."""
+    claimed = state.claimed
+    if not isinstance(claimed, ClaimScored):
+        return "no_champion", claimed.reason if claimed else reason
+    flagged = taint(state, claimed.experiment)
+    if flagged is not None:
+        return "no_champion", f"the claimed checkpoint goes back to the flagged {flagged}"
+    difference = claimed.result.difference
+    if difference is None:
+        return "no_champion", "the claimed checkpoint or the base was not scored on the holdout"
+    if difference.low <= 0:
+        interval = f"{100 * difference.mean:+.1f} points, from {100 * difference.low:+.1f}"
+        return "no_champion", f"the claim does not show a gain over the base: {interval}"
+    return "champion", reason

@@ -1,11 +1,11 @@
 """Extension points by entry point: recipes of this installation, and the bases at hand."""
 
-import hashlib
 import importlib.util
 from importlib.metadata import entry_points
 from importlib.resources import files
 from pathlib import Path
 
+from rsi_master.core.canonical import digest, encode
 from rsi_master.core.errors import Refused
 from rsi_master.core.recipe import Recipe
 
@@ -31,14 +31,23 @@ def recipes(names: tuple[str, ...]) -> dict[str, Recipe]:
 
 
 def source_digest(recipe: Recipe) -> str:
-    """Digest of the source of specification and program, as they would be imported now."""
-    hasher = hashlib.sha256()
-    for module in (recipe.spec.__module__, recipe.program.entry.partition(":")[0]):
-        spec = importlib.util.find_spec(module)
-        if spec is None or spec.origin is None:
-            raise Refused("RECIPE_MISSING", f"module {module} of recipe {recipe.name} is missing")
-        hasher.update(Path(spec.origin).read_bytes())
-    return f"sha256:{hasher.hexdigest()}"
+    """Digest of the packages of specification and program, as they would be imported now.
+
+    It covers every source file beside and below the two modules, none of what they import from
+    elsewhere.
+    """
+    modules = (recipe.spec.__module__, recipe.program.entry.partition(":")[0])
+    return digest(encode({module: _sources(recipe.name, module) for module in modules}))
+
+
+def _sources(recipe: str, module: str) -> dict[str, str]:
+    """The digest of each source file of the module's package by its name in there."""
+    spec = importlib.util.find_spec(module)
+    if spec is None or spec.origin is None:
+        raise Refused("RECIPE_MISSING", f"module {module} of recipe {recipe} is missing")
+    origin = Path(spec.origin)
+    files = origin.parent.rglob("*.py") if spec.parent else [origin]
+    return {file.relative_to(origin.parent).as_posix(): digest(file.read_bytes()) for file in files}
 
 
 def base_folder(name: str) -> Path:

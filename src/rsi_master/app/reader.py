@@ -11,12 +11,13 @@ from rsi_master.adapters.store.sqlite import SqliteEvents
 from rsi_master.app.folder import RunFolder
 from rsi_master.app.home import Home
 from rsi_master.core.contract import Contract, parse
-from rsi_master.core.errors import Misuse
+from rsi_master.core.errors import Misuse, RsiError
 from rsi_master.core.event import Event
 from rsi_master.core.facts import CODEC, artifacts
 from rsi_master.core.state import State
-from rsi_master.expos.books import CHECKS
+from rsi_master.expos.books import CHECKS, Check, within
 from rsi_master.expos.notes import Verifier, load_key
+from rsi_master.expos.promises import promises
 from rsi_master.expos.verify import Anchor, Reading, Report, RunRecord, verify
 
 
@@ -48,35 +49,54 @@ def follow(folder: RunFolder, start: int = 0) -> Iterator[Event]:
         store.close()
 
 
-def check(folder: RunFolder, key: Path | None = None, notes: tuple[Path, ...] = ()) -> Report:
-    """Verify the record against its notes and those that others hold; `key` is a file with the
-    public key, else the one in the folder is taken: see `trust`."""
+def check(
+    folder: RunFolder,
+    key: Path | None = None,
+    notes: tuple[Path, ...] = (),
+    home: Home | None = None,
+) -> Report:
+    """Verify the record against its notes and those that others hold.
+
+    `key` is a file with the public key. Without it a run that `home` started is held against the
+    key of `home`, any other against the one in its folder: see `trust`.
+    """
     folder.require()
     store = SqliteEvents.reader(folder.ledger)
     try:
+        # A living owner signs on: only what was durable before the notes were read is due by now.
+        durable = store.size()
         record = RunRecord(
             origin=folder.id,
             table=store,
             notes=NoteFolder(folder.notes).all(),
             objects=FolderObjects(folder.objects),
             contract=folder.contract_text(),
-            key=_verifier(folder, key),
+            key=_verifier(folder, key, home),
             anchors=tuple(Anchor(by=f"file {path.name}", text=_text(path)) for path in notes),
         )
         reading = Reading(
             codec=CODEC,
             references=lambda event: tuple(a.digest for a in artifacts(event)),
             contract_digest=lambda text: parse(text, "contract.toml").digest(),
-            checks=tuple(CHECKS),
+            promised=lambda events: promises(events[:durable]),
+            checks=_laws(folder),
         )
         return verify(record, reading)
     finally:
         store.close()
 
 
+def _laws(folder: RunFolder) -> tuple[Check, ...]:
+    """The laws of records; that of the budget only under a contract that can be read."""
+    try:
+        return (*CHECKS, within(folder.contract().budget))
+    except RsiError:
+        return CHECKS
+
+
 def trust(folder: RunFolder, home: Home, key: Path | None = None) -> str:
     """In words, which key a verification relies on and why it may be trusted."""
-    used = _verifier(folder, key)
+    used = _verifier(folder, key, home)
     name = f"{used.name}+{used.key_hash.hex()}"
     if key is not None:
         return f"{name}, from {key.name}"
@@ -85,11 +105,15 @@ def trust(folder: RunFolder, home: Home, key: Path | None = None) -> str:
     return f"{name}, as the folder itself says; ask the signer for it and pass --key"
 
 
-def _verifier(folder: RunFolder, key: Path | None) -> Verifier:
+def _verifier(folder: RunFolder, key: Path | None, home: Home | None) -> Verifier:
+    if key is None and home is not None and home.knows(folder.id) and home.key.is_file():
+        return load_key(home.key).verifier
     return Verifier.parse(_text(key or folder.verifier_file))
 
 
 def _text(path: Path) -> str:
+    if not path.is_file():
+        raise Misuse("UNREADABLE", f"{path} is missing or no plain file")
     try:
         return path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as cause:

@@ -66,6 +66,9 @@ def answer_line(gateway: Gateway, line: bytes) -> dict[str, object]:
         return {"ok": True, "answer": value.model_dump(mode="json")}
     except RsiError as problem:
         return failure(problem)
+    except Exception as problem:  # noqa: BLE001 - the boundary: the owner outlives its callers
+        kind = type(problem).__name__
+        return failure(RsiError("INTERNAL", f"the request failed inside the owner: {kind}"))
 
 
 def failure(problem: RsiError) -> dict[str, object]:

@@ -1,9 +1,12 @@
 """Starting and resuming a run: what may refuse refuses here, before anything is spent."""
 
+import json
 import os
 import platform
+import shutil
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from importlib.metadata import entry_points
 from pathlib import Path
 
 from rsi_master.adapters.sandbox.isolation import choose, probe
@@ -21,7 +24,8 @@ from rsi_master.app.home import Home
 from rsi_master.app.lab import Lab, Wrap, local_compute, open_lab, signing_key, versions
 from rsi_master.app.owner import Owner
 from rsi_master.app.server import serving
-from rsi_master.core.action import OS, Caller, Role
+from rsi_master.core.action import OS, Amounts, Caller, Role
+from rsi_master.core.budget import Books, Costs
 from rsi_master.core.contract import Contract, parse
 from rsi_master.core.errors import Refused
 from rsi_master.core.event import Event
@@ -32,9 +36,9 @@ from rsi_master.domains.training import tensors
 from rsi_master.expos.tokens import Tokens
 
 Follower = Callable[[Event], None]
-LEAST_DEVICE_SECONDS = 240
-LEAST_EVALUATIONS = 8
-LEAST_EXPERIMENTS = 2
+BENCHMARKS = "rsi_master.benchmarks"
+# Seconds of the shortest training that is worth a run.
+LEAST_TRAINING = 10.0
 
 
 def create(text: str, origin: str, parent: Path, home: Home) -> RunFolder:
@@ -44,10 +48,13 @@ def create(text: str, origin: str, parent: Path, home: Home) -> RunFolder:
     base = plugins.base_folder(contract.base.name)
     check_base(contract, base)
     check_budget(contract)
+    check_benchmark(contract)
     choose(probe(), floor_of(contract))
     signer = signing_key(home)
+    _make(parent)
     run = f"{contract.name}-{Uuid7().fresh()}"
     sealed = seal(contract.evaluator.benchmark, base, home.root, _counts(contract))
+    check_sources(contract, sealed)
     folder = RunFolder(parent.absolute() / run)
     folder.path.mkdir(parents=True)
     folder.contract_file.write_text(text, encoding="utf-8")
@@ -102,18 +109,47 @@ def check_base(contract: Contract, base: Path) -> None:
 
 def check_budget(contract: Contract) -> None:
     """Refuse a budget that cannot carry one experiment, its verification and a claim."""
-    least = {
-        "device_seconds": LEAST_DEVICE_SECONDS,
-        "evaluations": LEAST_EVALUATIONS,
-        "experiments": LEAST_EXPERIMENTS,
-    }
-    for name, amount in least.items():
-        given = getattr(contract.budget, name)
-        if given < amount:
+    costs, budget = Costs.of(contract), contract.budget
+    once = costs.scoring.plus(Amounts(device_seconds=LEAST_TRAINING, experiments=1))
+    least = costs.base.plus(costs.claim).plus(once).plus(once)
+    lacking = Books.of(budget).limit.lacking(least)
+    if lacking:
+        name = lacking[0]
+        raise Refused(
+            "BUDGET_TOO_SMALL",
+            f"budget.{name} = {getattr(budget, name):g}, but the base, one experiment, its "
+            f"verification and the claim take {getattr(least, name):g}; raise it",
+        )
+
+
+def _make(parent: Path) -> None:
+    """The folder of runs, before anything is sealed."""
+    try:
+        parent.mkdir(parents=True, exist_ok=True)
+    except OSError as cause:
+        raise Refused(
+            "RUNS_FOLDER", f"cannot make {parent}: {cause.strerror}; pass --runs"
+        ) from cause
+
+
+def check_benchmark(contract: Contract) -> None:
+    """Refuse a benchmark that is not installed."""
+    name = contract.evaluator.benchmark
+    known = sorted(point.name for point in entry_points(group=BENCHMARKS))
+    if name not in known:
+        raise Refused(
+            "BENCHMARK_MISSING", f"benchmark {name!r} is not installed; installed: {known}"
+        )
+
+
+def check_sources(contract: Contract, sealed: Path) -> None:
+    """Refuse a source that the sealed benchmark does not have; nothing of the set stays then."""
+    known = json.loads((sealed / "set.json").read_text(encoding="utf-8"))["public"]["sources"]
+    for name in contract.policy.sources:
+        if name not in known:
+            shutil.rmtree(sealed)
             raise Refused(
-                "BUDGET_TOO_SMALL",
-                f"budget.{name} = {given:g}, but the base, one experiment, its verification and "
-                f"the claim take {amount}; raise it",
+                "SOURCE_UNKNOWN", f"policy.sources names {name!r}; there are: {', '.join(known)}"
             )
 
 
@@ -124,7 +160,9 @@ def _record_start(lab: Lab, tier: JobTier) -> None:
     facts: list[RunOpened | OwnerStarted] = []
     if not resumed:
         facts.append(_opening(lab, tier))
-    facts.append(OwnerStarted(resumed=resumed, tier=tier, platform=platform.platform()))
+    facts.append(
+        OwnerStarted(resumed=resumed, tier=tier, platform=platform.platform(), versions=versions())
+    )
     with lab.lock:
         ticket = lab.ledger.append(OS, facts)
     ticket.wait()

@@ -3,12 +3,41 @@
 A reservation belongs to an intent, and passes to the experiment or claim that the intent started.
 """
 
+import math
 from dataclasses import dataclass, field
 
 from rsi_master.core.action import Amounts
-from rsi_master.core.contract import Budget
+from rsi_master.core.contract import Budget, Contract
 
 ZERO = Amounts()
+CLAIM = "claim"
+SPLITS_SCORED = 2
+
+
+@dataclass(frozen=True)
+class Costs:
+    """Upper costs that the contract fixes: scoring one checkpoint on dev and confirm, scoring the
+    base, and the claim. The last two are reserved from the opening of the run on."""
+
+    scoring: Amounts
+    base: Amounts
+    claim: Amounts
+
+    @staticmethod
+    def of(contract: Contract) -> "Costs":
+        """The costs under a contract; a claim scores champion and base once each."""
+        seconds = contract.evaluator.seconds
+        scoring = Amounts(device_seconds=seconds, evaluations=SPLITS_SCORED)
+        claim = Amounts(device_seconds=2 * seconds, evaluations=2)
+        return Costs(scoring=scoring, base=scoring, claim=claim)
+
+
+def reservation(need: Amounts) -> Amounts:
+    """The need, if it can be held; ValueError names a component that is negative or not finite."""
+    for name, value in need:
+        if not (math.isfinite(value) and value >= 0):
+            raise ValueError(f"{name} = {value} cannot be reserved; it is negative or not finite")
+    return need
 
 
 @dataclass

@@ -29,8 +29,11 @@ def encode(value: object) -> bytes:
 
 def decode(data: bytes) -> object:
     """The value of bytes that `encode` wrote; raises ValueError on all but strict JSON."""
-    value = json.loads(data.decode("utf-8"), parse_constant=_refuse, parse_int=_number)
-    return _untag(value)
+    try:
+        value = json.loads(data.decode("utf-8"), parse_constant=_refuse, parse_int=_number)
+        return _untag(value)
+    except RecursionError as cause:
+        raise ValueError("nested too deeply") from cause
 
 
 def digest(data: bytes) -> str:

@@ -6,9 +6,9 @@ of the TOML do not matter and every default is part of the promise.
 
 import difflib
 import tomllib
-from typing import Annotated, Literal
+from typing import Annotated, Literal, Self
 
-from pydantic import ConfigDict, Field, ValidationError
+from pydantic import AfterValidator, ConfigDict, Field, ValidationError, model_validator
 
 from rsi_master.core.canonical import digest, encode
 from rsi_master.core.errors import Refused
@@ -17,13 +17,23 @@ from rsi_master.core.model import Value
 from rsi_master.core.score import Feedback
 
 Share = Annotated[float, Field(gt=0, le=1)]
+
+
+def _distinct(items: tuple[str, ...]) -> tuple[str, ...]:
+    twice = [item for item in items if items.count(item) > 1]
+    if twice:
+        raise ValueError(f"{twice[0]!r} stands twice")
+    return items
+
+
+Names = Annotated[tuple[str, ...], Field(strict=False), AfterValidator(_distinct)]
 Name = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_-]{0,40}$")]
 
 
 class Section(Value):
-    """A part of the contract; every number in it is finite."""
+    """A part of the contract: every number is finite, and nothing is converted on the way in."""
 
-    model_config = ConfigDict(allow_inf_nan=False)
+    model_config = ConfigDict(allow_inf_nan=False, strict=True)
 
 
 class Base(Section):
@@ -34,12 +44,14 @@ class Base(Section):
 
 
 class Evaluator(Section):
-    """The fixed evaluator: a benchmark, items drawn per task and split, the form of feedback."""
+    """The fixed evaluator: a benchmark, items drawn per task and split, the device seconds that one
+    evaluation of a checkpoint may take, the form of feedback."""
 
     benchmark: Name = "nano"
     dev: Annotated[int, Field(ge=1, le=10_000)] = 60
     confirm: Annotated[int, Field(ge=1, le=10_000)] = 80
     holdout: Annotated[int, Field(ge=1, le=10_000)] = 120
+    seconds: Annotated[float, Field(gt=0)] = 120.0
     feedback: Feedback = "exact"
     feedback_step: Share = 0.05
 
@@ -79,8 +91,8 @@ class Policy(Section):
     seed_of_promotion: Annotated[int, Field(ge=0, le=2**31 - 1)] = 1009
     attempts_per_experiment: Annotated[int, Field(ge=1, le=10)] = 3
     submissions: Annotated[int, Field(ge=1)] = 64
-    recipes: tuple[Name, ...] = ("sft",)
-    sources: tuple[str, ...]
+    recipes: Annotated[Names, Field(min_length=1)] = ("sft",)
+    sources: Annotated[Names, Field(min_length=1)]
 
 
 class Isolation(Section):
@@ -108,6 +120,15 @@ class Contract(Section):
     policy: Policy
     isolation: Isolation = Isolation()
 
+    @model_validator(mode="after")
+    def _seeds_differ(self) -> Self:
+        if self.seed == self.policy.seed_of_promotion:
+            raise ValueError(
+                f"seed and policy.seed_of_promotion are both {self.seed}; a verification needs a "
+                "fresh seed"
+            )
+        return self
+
     def digest(self) -> str:
         """The digest that identifies these rules."""
         return digest(encode(self.model_dump(mode="json")))
@@ -127,10 +148,10 @@ def parse(text: str, origin: str) -> Contract:
     """The contract of a TOML text; `origin` names it in errors. Raises Refused in one line."""
     try:
         return Contract.model_validate(tomllib.loads(text.removeprefix("\ufeff")))
-    except tomllib.TOMLDecodeError as cause:
-        raise Refused("CONTRACT_SYNTAX", f"{origin} is not TOML: {cause}") from cause
     except ValidationError as cause:
         raise Refused("CONTRACT_INVALID", f"{origin}: {_first(cause)}") from cause
+    except (ValueError, RecursionError) as cause:
+        raise Refused("CONTRACT_SYNTAX", f"{origin} is not TOML: {cause}") from cause
 
 
 def _first(error: ValidationError) -> str:

@@ -6,7 +6,9 @@ current one.
 """
 
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Annotated, Literal
+
+from pydantic import AfterValidator
 
 from rsi_master.core.action import Amounts, NodeId
 from rsi_master.core.artifact import Artifact, Digest
@@ -14,6 +16,7 @@ from rsi_master.core.event import Fact
 from rsi_master.core.job import Ending, Tier
 from rsi_master.core.model import Value
 from rsi_master.core.score import Split, SplitScore
+from rsi_master.core.text import clean
 
 Lifecycle = Literal[
     "queued", "training", "trained", "evaluating", "finished", "failed", "cancelled"
@@ -37,10 +40,10 @@ class Proof(Value):
 
 
 class Rejection(Value):
-    """Why an output is no checkpoint: a stable reason code and one line."""
+    """Why an output is no checkpoint: a stable reason code and one line of fit text."""
 
     code: str
-    detail: str
+    detail: Annotated[str, AfterValidator(clean)]
 
 
 class ExperimentQueued(Fact):
@@ -168,6 +171,7 @@ class Attempt:
     """One planned attempt and, once known, its end."""
 
     planned: AttemptPlanned
+    at: float = 0.0
     ended: AttemptEnded | None = None
     fenced: bool = False
 

@@ -74,7 +74,7 @@ class ReviewSubmitted(Fact):
     violations: tuple[Statement, ...]
     regressions: tuple[str, ...]
     missing: tuple[str, ...]
-    recommend: str | None
+    recommend: tuple[str, ...]
     recommendation: str
     by: NodeId
 

@@ -125,10 +125,21 @@ class Sealed(Protocol):
     def pool(self, source: str) -> tuple[Row, ...]:
         """The rows of a source, as found: not scanned yet. Raises Misuse for an unknown one."""
 
-    def evaluate(self, name: str, checkpoint: Path, splits: Sequence[Split]) -> EvaluationResult:
-        """Generate with `checkpoint/model.safetensors` and grade; dev and confirm only."""
+    def evaluate(
+        self,
+        name: str,
+        checkpoint: Path,
+        splits: Sequence[Split],
+        seconds: float | None = None,
+    ) -> EvaluationResult:
+        """Generate with `checkpoint/model.safetensors` and grade; dev and confirm only.
 
-    def claim(self, name: str, champion: Path, base: Path) -> ClaimResult:
+        After `seconds` the process is given up with SealUnavailable.
+        """
+
+    def claim(
+        self, name: str, champion: Path, base: Path, seconds: float | None = None
+    ) -> ClaimResult:
         """Open the holdout for champion and base, counted before it happens.
 
         The same name with the same weights is the same opening; raises PolicyDenied (`EXAM_SPENT`)

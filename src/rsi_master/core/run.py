@@ -2,6 +2,8 @@
 
 from typing import Literal
 
+from pydantic import Field
+
 from rsi_master.core.action import Amounts, NodeId
 from rsi_master.core.artifact import Artifact
 from rsi_master.core.event import Fact
@@ -13,6 +15,10 @@ TurnRole = Literal["main", "worker", "reviewer"]
 Trigger = Literal[
     "start", "worker_finalised", "review_reported", "created", "results", "claimed", "closing"
 ]
+
+Denial = Literal["deny", "escalate", "over_budget"]
+# The rule of a denial because a text repeats a sealed item.
+SCREENED = "screen"
 
 
 class RunOpened(Fact):
@@ -39,6 +45,7 @@ class OwnerStarted(Fact):
     resumed: bool
     tier: Tier
     platform: str
+    versions: dict[str, str] = Field(default_factory=dict)
 
 
 class ActionIntended(Fact):
@@ -59,7 +66,7 @@ class ActionDenied(Fact):
 
     action: str
     arguments: dict[str, object]
-    decision: Literal["deny", "escalate", "over_budget"]
+    decision: Denial
     rule: str
     reason: str
 

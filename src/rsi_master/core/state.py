@@ -5,8 +5,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import singledispatchmethod
 
-from rsi_master.core.action import Amounts
-from rsi_master.core.budget import Books
+from rsi_master.core.budget import CLAIM, Books, Costs
 from rsi_master.core.contract import Contract
 from rsi_master.core.dataset import DatasetRefused, DatasetRegistered
 from rsi_master.core.event import Event, Fact
@@ -34,6 +33,7 @@ from rsi_master.core.graph import (
     WorkerFinalised,
 )
 from rsi_master.core.run import (
+    SCREENED,
     ActionDenied,
     ActionIntended,
     ActionSettled,
@@ -50,18 +50,17 @@ from rsi_master.core.run import (
     StopAsked,
 )
 
-# The base is scored before anything else; its cost is reserved from the opening on.
-BASE_COST = Amounts(device_seconds=60.0, evaluations=2)
-
 
 @dataclass
 class State:
     """All that the record says at one position. Mutable, written by `apply` alone."""
 
     books: Books
+    costs: Costs
     opened: RunOpened | None = None
     owners: int = 0
     owner_since: float | None = None
+    former_owner_until: float = 0.0
     wall_before: float = 0.0
     position: int = -1
     at: float = 0.0
@@ -71,8 +70,11 @@ class State:
     intents: dict[str, ActionIntended] = field(default_factory=dict)
     submissions: int = 0
     denials: int = 0
+    screened: dict[str, int] = field(default_factory=dict)
     guidance: list[GuidanceGiven] = field(default_factory=list)
     claim: ClaimOpened | None = None
+    claim_position: int = -1
+    claim_at: float = 0.0
     claimed: ClaimScored | ClaimFailed | None = None
     finish_asked: FinishAsked | None = None
     stop_asked: StopAsked | None = None
@@ -82,7 +84,7 @@ class State:
     @staticmethod
     def under(contract: Contract) -> "State":
         """The empty state of a run under that contract."""
-        return State(books=Books.of(contract.budget))
+        return State(books=Books.of(contract.budget), costs=Costs.of(contract))
 
     @staticmethod
     def replay(contract: Contract, events: Iterable[Event]) -> "State":
@@ -94,10 +96,15 @@ class State:
 
     def apply(self, event: Event) -> None:
         """Fold one event."""
+        if isinstance(event.fact, OwnerStarted):
+            self.former_owner_until = self.at
         if isinstance(event.fact, OwnerStarted | RunPaused | RunFinished):
             self.wall_before = self.wall(self.at)
         self.position = event.position
         self.at = event.at
+        if isinstance(event.fact, ActionDenied) and event.fact.rule == SCREENED:
+            node = event.caller.node
+            self.screened[node] = self.screened.get(node, 0) + 1
         self._fold(event.fact)
 
     def wall(self, now: float) -> float:
@@ -125,7 +132,8 @@ class State:
     @_fold.register
     def _(self, fact: RunOpened) -> None:
         self.opened = fact
-        self.books.hold(BASE, BASE_COST)
+        self.books.hold(BASE, self.costs.base)
+        self.books.hold(CLAIM, self.costs.claim)
 
     @_fold.register
     def _(self, fact: OwnerStarted) -> None:
@@ -165,7 +173,7 @@ class State:
     @_fold.register
     def _(self, fact: AttemptPlanned) -> None:
         experiment = self._experiment(fact.experiment)
-        experiment.attempts.append(Attempt(fact))
+        experiment.attempts.append(Attempt(fact, self.at))
         experiment.lifecycle = "training" if fact.stage == "train" else "evaluating"
 
     @_fold.register
@@ -235,16 +243,18 @@ class State:
     @_fold.register
     def _(self, fact: ClaimOpened) -> None:
         self.claim = fact
+        self.claim_position = self.position
+        self.claim_at = self.at
 
     @_fold.register
     def _(self, fact: ClaimScored) -> None:
         self.claimed = fact
-        self.books.settle(fact.name, fact.spent)
+        self.books.settle(CLAIM, fact.spent)
 
     @_fold.register
     def _(self, fact: ClaimFailed) -> None:
         self.claimed = fact
-        self.books.settle(fact.name, fact.spent)
+        self.books.settle(CLAIM, fact.spent)
 
     @_fold.register
     def _(self, fact: FinishAsked) -> None:
@@ -267,6 +277,7 @@ class State:
     def _(self, fact: RunFinished) -> None:
         self.finished = fact
         self.owner_since = None
+        self.books.held.clear()
 
     def _experiment(self, name: str) -> Experiment:
         return self.experiments.setdefault(name, Experiment(name, None))

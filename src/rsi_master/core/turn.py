@@ -6,7 +6,10 @@ from rsi_master.core.run import Trigger, TurnRole
 
 
 class Limits(Value):
-    """What allocation allows now; code computes it, roles choose within it."""
+    """What allocation allows now; code computes it, roles choose within it.
+
+    `closing`: nothing more is explored. `verifications` may go on while they are above 0.
+    """
 
     directions: int
     workers_now: int

@@ -3,6 +3,9 @@ one claim."""
 
 from collections.abc import Callable, Iterator, Sequence
 
+from rsi_master.core.action import Amounts
+from rsi_master.core.budget import ZERO, Books
+from rsi_master.core.contract import Budget
 from rsi_master.core.event import Event
 from rsi_master.core.experiment import (
     BASE,
@@ -23,6 +26,8 @@ from rsi_master.core.run import (
     RunFinished,
 )
 from rsi_master.expos.order import Flaw
+
+SLACK_SECONDS = 1.0
 
 Check = Callable[[Sequence[Event]], Sequence[Flaw]]
 
@@ -153,6 +158,29 @@ def nothing_after_the_end(events: Sequence[Event]) -> list[Flaw]:
             ]
             return [_flaw("AFTER_END", e, f"{e.fact.type} after the run was over") for e in late]
     return []
+
+
+def within(budget: Budget) -> Check:
+    """The law that no more was spent than the contract allows. The end of a job is noticed a moment
+    after its limit, so each attempt may add a second."""
+
+    def spending_is_within(events: Sequence[Event]) -> list[Flaw]:
+        limit, spent, attempts = Books.of(budget).limit, ZERO, 0
+        for event in events:
+            if isinstance(event.fact, ExperimentEnded | ClaimScored | ClaimFailed):
+                spent = spent.plus(event.fact.spent)
+            attempts += isinstance(event.fact, AttemptEnded | ClaimOpened)
+        allowed = limit.plus(Amounts(device_seconds=SLACK_SECONDS * attempts))
+        return [
+            Flaw(
+                code="OVERSPENT",
+                where=f"budget.{name}",
+                what=f"{getattr(spent, name):g} spent of {getattr(limit, name):g}",
+            )
+            for name in allowed.lacking(spent)
+        ]
+
+    return spending_is_within
 
 
 CHECKS: tuple[Check, ...] = (

@@ -16,14 +16,13 @@ from rsi_master.core.errors import Misuse
 from rsi_master.core.event import Event, Fact
 from rsi_master.core.model import Value
 from rsi_master.core.ports import ObjectStore, Sealed
-from rsi_master.core.recipe import Recipe
 from rsi_master.core.state import State
 
 
 @dataclass(frozen=True)
 class Desk:
     """All that a handler may touch. Handlers read the state and return facts; they write nothing
-    but artifacts, which are idempotent."""
+    but artifacts, which are idempotent. `prepared` is what the entry's `prepare` returned."""
 
     state: State
     contract: Contract
@@ -31,10 +30,10 @@ class Desk:
     intent: str
     objects: ObjectStore
     sealed: Sealed
-    recipes: Mapping[str, Recipe]
     fresh: Callable[[], str]
     now: float
     recent: Callable[[int], tuple[Event, ...]]
+    prepared: Any = None
 
 
 @dataclass(frozen=True)
@@ -49,7 +48,8 @@ class Outcome:
 
 Handler = Callable[[Any, Desk], Outcome]
 View = Callable[[Any, Contract], Value]
-Reserve = Callable[[Any, State, Contract, Mapping[str, Recipe]], Amounts]
+Reserve = Callable[[Any, State, Contract], Amounts]
+Prepare = Callable[[Any, Desk], object]
 
 
 @dataclass(frozen=True)
@@ -67,12 +67,17 @@ class Whole:
 
 @dataclass(frozen=True)
 class Entry:
-    """One action with its handler, its views by role and its reservation."""
+    """One action with its handler, its views by role and its reservation.
+
+    A handler holds the owner's one lock, so slow work stands in `prepare`: it runs before, without
+    the lock, when the intent is durable. The state may change under it; the policy is asked again.
+    """
 
     action: type[Action]
     handle: Handler
     views: Mapping[Role, View]
     reserve: Reserve | None = None
+    prepare: Prepare | None = None
 
 
 @dataclass(frozen=True)
@@ -92,7 +97,6 @@ class Question:
     action: Any
     state: State
     contract: Contract
-    recipes: Mapping[str, Recipe]
 
 
 @dataclass(frozen=True)

@@ -5,15 +5,14 @@ called by the owner's loop; it never blocks on a job. Evaluations run one at a t
 their own, since the sealed process answers one request at a time.
 """
 
-import shutil
 import threading
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 
 from rsi_master.core.action import OS
 from rsi_master.core.artifact import Artifact
 from rsi_master.core.canonical import encode
-from rsi_master.core.errors import RsiError
+from rsi_master.core.errors import Broken, RsiError
 from rsi_master.core.event import Fact
 from rsi_master.core.experiment import (
     BASE,
@@ -25,14 +24,18 @@ from rsi_master.core.experiment import (
     ExperimentEnded,
     ExperimentQueued,
     IntegritySet,
+    Rejection,
+    Stage,
 )
 from rsi_master.core.job import Ending, JobStatus
+from rsi_master.core.score import EvaluationResult
 from rsi_master.expos.attempts import Begin, Close, Poll, next_step
 from rsi_master.expos.endings import attempt_ended, attempt_fenced, experiment_closed, spent
 from rsi_master.expos.exam import Exam, Pair
-from rsi_master.expos.harvest import Harvest
+from rsi_master.expos.harvest import Harvest, last_sign
 from rsi_master.expos.plant import Plant
 from rsi_master.expos.scoring import Scoring, recorded
+from rsi_master.expos.tree import remove_tree
 
 
 class Engine:
@@ -52,10 +55,13 @@ class Engine:
         self._scoring = Scoring(plant, self._sealed_work, wake)
         self._harvest = Harvest(plant.objects, plant.trainer, plant.scratch)
         self._exam = Exam(plant, self._sealed_work, wake)
+        self._harvesters = ThreadPoolExecutor(max_workers=1, thread_name_prefix="harvest")
+        self._collected: dict[str, Future[CheckpointStored | Rejection]] = {}
 
     def close(self) -> None:
         """Stop taking sealed work; what runs there ends with the sealed process."""
         self._sealed_work.shutdown(wait=True, cancel_futures=True)
+        self._harvesters.shutdown(wait=True, cancel_futures=True)
 
     def tick(self, starting: bool = True) -> None:
         """One round: collect what ended, then start what may start."""
@@ -64,16 +70,16 @@ class Engine:
             begins = [(e, self._advance(e)) for e in experiments]
             self._fence_late(experiments)
             self._sweep()
+        going = starting and not self._plant.state.paused
         for experiment, step in begins:
-            if isinstance(step, Begin) and starting and not self._plant.state.paused:
+            if isinstance(step, Begin) and going:
                 self._begin(experiment, step)
-        self._advance_claim()
+        self._advance_claim(begin=not self._plant.state.paused)
 
     def score_base(self) -> None:
         """Plan the evaluation of the base, experiment zero of every run."""
-        with self._lock:
-            if BASE not in self._plant.state.experiments:
-                self._begin(Experiment(BASE, None), Begin("evaluate", 1))
+        if BASE not in self._plant.state.experiments:
+            self._begin(Experiment(BASE, None), Begin("evaluate", 1))
 
     def cancel_all(self, reason: str) -> None:
         """End every unfinished experiment, for the budget or the operator."""
@@ -122,14 +128,21 @@ class Engine:
 
     def _begin(self, experiment: Experiment, begin: Begin) -> None:
         plant = self._plant
-        if plant.compute.free_devices() < 1:
+        waiting = begin.stage == "evaluate" and self._scoring.busy()
+        if waiting or plant.compute.free_devices() < 1:
             return
         name = begin.job(experiment.id)
+        seconds = self._left(experiment, begin.stage)
+        if seconds <= 0:
+            over = Close("failed", "OVER_RESERVATION", "its attempts used what was reserved", False)
+            with self._lock:
+                self._append(self._closed(experiment, over))
+            return
         job = None
         spec: Artifact | None = None
         if begin.stage == "train" and experiment.queued is not None:
             job = plant.trainer.job(
-                experiment.queued, name, self._weights_of(experiment.queued), _left(experiment)
+                experiment.queued, name, self._weights_of(experiment.queued), seconds
             )
             spec = plant.objects.put_bytes("job", encode(job.model_dump(mode="json")))
         planned = AttemptPlanned(
@@ -145,7 +158,7 @@ class Engine:
         if job is not None:
             plant.compute.submit(job)
             return
-        self._scoring.begin(name, self._checkpoint_of(experiment))
+        self._scoring.begin(name, self._checkpoint_of(experiment), seconds)
 
     def _poll_training(self, experiment: Experiment, attempt: Attempt) -> None:
         plant = self._plant
@@ -156,18 +169,25 @@ class Engine:
         if status.state == "running":
             return
         if status.state == "unknown":
-            lost = JobStatus(name=name, state="unknown", detail="the engine does not know it")
-            self._append(self._ended(attempt, lost, "lost", lost.detail))
+            self._append(self._lost(experiment, attempt, "the engine does not know it"))
         elif status.ending == "ok" and experiment.queued is not None:
             self._collect(experiment.queued, attempt, status)
         else:
             self._append(self._ended(attempt, status, status.ending or "lost", status.detail))
 
     def _collect(self, queued: ExperimentQueued, attempt: Attempt, status: JobStatus) -> None:
-        """Judge the output and store it; end of attempt and checkpoint are one commit."""
-        out = self._plant.compute.output(attempt.planned.job)
-        fence = attempt.planned.fence
-        found = self._harvest.checkpoint(queued, fence, self._weights_of(queued), out)
+        """Judge the output and store it, in a thread of its own since weights may be large; end of
+        attempt and checkpoint are one commit."""
+        name, fence = attempt.planned.job, attempt.planned.fence
+        if name not in self._collected:
+            out, init = self._plant.compute.output(name), self._weights_of(queued)
+            self._collected[name] = self._harvesters.submit(
+                self._harvest.checkpoint, queued, fence, init, out
+            )
+            self._collected[name].add_done_callback(lambda _: self._wake())
+        if not self._collected[name].done():
+            return
+        found = self._collected.pop(name).result()
         ended = self._ended(attempt, status, "ok", "")
         if isinstance(found, CheckpointStored):
             accepted = IntegritySet(
@@ -190,13 +210,17 @@ class Engine:
     def _poll_evaluation(self, experiment: Experiment, attempt: Attempt) -> None:
         name, fence = attempt.planned.job, attempt.planned.fence
         if not self._scoring.knows(name):
-            gone = JobStatus(name=name, state="unknown")
-            self._append(self._ended(attempt, gone, "lost", "the owner that asked for it is gone"))
+            self._append(self._lost(experiment, attempt, "the owner that asked for it is gone"))
             return
-        result = self._scoring.take(name)
+        seconds, result = self._scoring.take(name)
+        if isinstance(result, EvaluationResult) and result.weights != self._trained(experiment):
+            result = Broken("OTHER_WEIGHTS", "the weights that were scored are not those trained")
         if isinstance(result, RsiError):
-            status = JobStatus(name=name, state="ended")
+            status = JobStatus(name=name, state="ended", seconds=seconds)
             self._append(self._ended(attempt, status, "lost", result.message))
+        elif result is not None and experiment.cancel_asked:
+            status = JobStatus(name=name, state="ended", seconds=seconds)
+            self._append(self._ended(attempt, status, "cancelled", "cancelled on request"))
         elif result is not None:
             status = JobStatus(name=name, state="ended", seconds=result.seconds)
             trials = 0 if experiment.id == BASE else 1
@@ -210,17 +234,21 @@ class Engine:
             fact = recorded(self._plant.objects, experiment.id, fence, result)
             self._append(self._ended(attempt, status, "ok", ""), fact, end)
 
-    def _advance_claim(self) -> None:
-        plant = self._plant
-        with self._lock:
-            claim = plant.state.claim
-            if claim is None or plant.state.claimed is not None:
-                return
-            pair = Pair(
-                self._checkpoint_of(plant.state.experiments[claim.experiment]), self._base()
-            )
-            outcome = self._exam.advance(claim, pair)
-            if outcome is not None:
+    def _advance_claim(self, begin: bool) -> None:
+        """Carry an opening on, once the claim is durable: the record comes before the effect."""
+        state = self._plant.state
+        claim = state.claim
+        if claim is None or state.claimed is not None:
+            return
+        if not self._plant.ledger.wait_beyond(state.claim_position - 1, 0):
+            return
+        champion = state.experiments[claim.experiment]
+        weights = self._trained(champion)
+        outcome = self._exam.advance(
+            claim, Pair(self._checkpoint_of(champion), self._base(), weights), begin
+        )
+        if outcome is not None:
+            with self._lock:
                 self._append(outcome)
 
     def _fence_late(self, experiments: list[Experiment]) -> None:
@@ -240,7 +268,7 @@ class Engine:
         waiting = []
         for position, job in self._leftover:
             if self._plant.ledger.wait_beyond(position - 1, 0):
-                shutil.rmtree(self._plant.compute.output(job).parent, ignore_errors=True)
+                remove_tree(self._plant.compute.output(job).parent)
             else:
                 waiting.append((position, job))
         self._leftover = waiting
@@ -252,6 +280,38 @@ class Engine:
         if attempt.planned.stage == "train":
             log = self._harvest.log(self._plant.compute.output(attempt.planned.job))
         return attempt_ended(attempt, status, ending, detail, log)
+
+    def _lost(self, experiment: Experiment, attempt: Attempt, detail: str) -> AttemptEnded:
+        """The end of an attempt that nobody measured: it is charged up to its last sign of life,
+        at most what was left for it."""
+        state, planned = self._plant.state, attempt.planned
+        until = self._plant.clock.now()
+        if attempt.at < (state.owner_since or 0.0):
+            signs = [state.former_owner_until, attempt.at]
+            if planned.stage == "train":
+                signs.append(last_sign(self._plant.compute.output(planned.job)))
+            until = max(signs)
+        seconds = min(max(0.0, until - attempt.at), self._left(experiment, planned.stage))
+        status = JobStatus(name=planned.job, state="unknown", seconds=seconds)
+        return self._ended(attempt, status, "lost", detail)
+
+    def _left(self, experiment: Experiment, stage: Stage) -> float:
+        """Seconds of the reservation that former attempts of the stage have not used."""
+        reserved = self._plant.state.costs.scoring.device_seconds
+        if stage == "train":
+            reserved = experiment.queued.seconds if experiment.queued else 0.0
+        used = [
+            a.ended.seconds for a in experiment.attempts if a.ended and a.planned.stage == stage
+        ]
+        return reserved - sum(used)
+
+    def _trained(self, experiment: Experiment) -> str:
+        """Digest of the tensors that an evaluation must have scored."""
+        if experiment.checkpoint is not None:
+            return experiment.checkpoint.proof.weights
+        opened = self._plant.state.opened
+        assert opened is not None, "the run is opened before the engine starts"
+        return opened.sealed.base
 
     def _closed(self, experiment: Experiment, step: Close) -> ExperimentEnded:
         return experiment_closed(self._plant.state, experiment.id, step)
@@ -279,9 +339,3 @@ class Engine:
             for fact in facts
             if isinstance(fact, AttemptEnded) and fact.stage == "train"
         ]
-
-
-def _left(experiment: Experiment) -> float:
-    """Seconds of the reservation that former attempts have not used."""
-    reserved = experiment.queued.seconds if experiment.queued else 0.0
-    return max(1.0, reserved - experiment.device_seconds())

@@ -12,7 +12,7 @@ from rsi_master.stats.paired import paired_difference
 
 class Comparison(Value):
     """Right minus left on the same items: mean of the tasks' differences with its 95 % interval,
-    and the two-sided p-value of no difference."""
+    the two-sided p-value of no difference, and how many of the `n` items differ."""
 
     left: str
     right: str
@@ -22,6 +22,7 @@ class Comparison(Value):
     high: float
     p: float
     n: int
+    discordant: int
     tasks: dict[str, float]
 
     def verdict(self, level: float = 0.05) -> str:
@@ -64,7 +65,8 @@ def compare(objects: ObjectStore, left: Experiment, right: Experiment, split: Sp
         low=result.low,
         high=result.high,
         p=result.p,
-        n=len(order),
+        n=result.n,
+        discordant=result.discordant,
         tasks={
             task: _mean([a - b for a, b, t in zip(after, before, strata, strict=True) if t == task])
             for task in sorted(set(strata))

@@ -2,7 +2,7 @@
 
 Who asks, may it, is it affordable; the intent is durable before the effect, the outcome after;
 the answer is the role's view. One lock orders decisions and effects; nobody holds it while waiting
-for the disk, so that intents of several callers share one commit.
+for the disk or the sealed process, so that intents of several callers share one commit.
 """
 
 import threading
@@ -11,21 +11,21 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from rsi_master.core.action import Action, Amounts, Caller, Role
+from rsi_master.core.budget import reservation
 from rsi_master.core.contract import Contract
-from rsi_master.core.errors import Misuse, OverBudget, PolicyDenied, RsiError
+from rsi_master.core.errors import Misuse, RsiError
 from rsi_master.core.event import Event, Fact
 from rsi_master.core.model import Value
 from rsi_master.core.ports import Clock, Ids, ObjectStore, Sealed
-from rsi_master.core.recipe import Recipe
-from rsi_master.core.run import ActionDenied, ActionIntended, ActionRead, ActionSettled
+from rsi_master.core.run import ActionIntended, ActionRead, ActionSettled
 from rsi_master.core.state import State
-from rsi_master.expos.catalogue import Catalogue, Desk, Entry, Outcome, Question
-from rsi_master.expos.ledger import Ledger
-from rsi_master.expos.policy import Decision, decide
-from rsi_master.expos.screen import Screen
+from rsi_master.expos import refusals
+from rsi_master.expos.catalogue import Catalogue, Desk, Entry, Question
+from rsi_master.expos.ledger import Ledger, Ticket
+from rsi_master.expos.policy import decide
+from rsi_master.expos.refusals import Refusal, boundary, judging
+from rsi_master.expos.screen import HITS, Screen, texts
 from rsi_master.expos.tokens import Tokens
-
-WITHHELD: dict[str, object] = {"withheld": "the text repeats a sealed item"}
 
 
 class Gateway(Protocol):
@@ -41,7 +41,6 @@ class Parts:
 
     contract: Contract
     catalogue: Catalogue
-    recipes: Mapping[str, Recipe]
     ledger: Ledger
     state: State
     tokens: Tokens
@@ -49,6 +48,15 @@ class Parts:
     sealed: Sealed
     clock: Clock
     ids: Ids
+
+
+@dataclass(frozen=True)
+class Request:
+    """An action on its way: who asks, and what it is to the Experiment OS."""
+
+    caller: Caller
+    entry: Entry
+    action: Action
 
 
 class LocalGateway:
@@ -62,147 +70,136 @@ class LocalGateway:
     def submit(self, token: str, name: str, arguments: Mapping[str, object]) -> Value:
         """See `Gateway`."""
         caller = self._parts.tokens.caller(token)
-        action = self._typed(caller, name, arguments)
-        entry = self._parts.catalogue.entry(name)
-        if entry.action.effect == "read":
-            return self._read(caller, entry, action)
-        outcome = self._write(caller, entry, action)
-        return entry.views[caller.role](outcome.record, self._parts.contract)
-
-    def _typed(self, caller: Caller, name: str, arguments: Mapping[str, object]) -> Action:
         try:
-            return self._parts.catalogue.parse(name, arguments)
-        except Misuse as problem:
-            if caller.role != Role.OPERATOR:
-                self._record_misfit(caller, name, arguments, problem)
-            raise
+            request = self._typed(caller, name, arguments)
+            if request.entry.action.effect == "read":
+                return self._read(request)
+            return self._write(request)
+        except Refusal as refusal:
+            self._record(caller, refusal)
+            raise refusal.error from refusal.error.__cause__
 
-    def _read(self, caller: Caller, entry: Entry, action: Action) -> Value:
+    def _typed(self, caller: Caller, name: str, arguments: Mapping[str, object]) -> Request:
+        try:
+            with boundary(name):
+                action = self._parts.catalogue.parse(name, arguments)
+                return Request(caller, self._parts.catalogue.entry(name), action)
+        except RsiError as problem:
+            if caller.role == Role.OPERATOR and isinstance(problem, Misuse):
+                raise
+            raise refusals.by_schema(name, arguments, problem) from problem
+
+    def _read(self, request: Request) -> Value:
+        caller, entry, action = request.caller, request.entry, request.action
         with self._lock:
-            self._judge(caller, entry, action)
+            self._judge(request)
             if caller.role != Role.OPERATOR:
                 self._append(caller, ActionRead(action=action.name, arguments=_plain(action)))
-            outcome = self._handled(caller, entry, action, "")
-            return entry.views[caller.role](outcome.record, self._parts.contract)
+            with boundary(action.name):
+                outcome = entry.handle(action, self._desk(caller, ""))
+                return entry.views[caller.role](outcome.record, self._parts.contract)
 
-    def _write(self, caller: Caller, entry: Entry, action: Action) -> Outcome:
-        parts = self._parts
-        intent = parts.ids.fresh()
-        try:
-            self._screen.check(action)
-        except PolicyDenied as problem:
-            self._record_denial(caller, action.name, WITHHELD, "deny", "screen", problem.message)
-            raise
+    def _write(self, request: Request) -> Value:
+        intent = self._parts.ids.fresh()
         with self._lock:
-            self._judge(caller, entry, action)
-            reserve = self._afford(caller, entry, action)
-            fact = ActionIntended(
-                intent=intent, action=action.name, arguments=_plain(action), reserve=reserve
-            )
-            intended = parts.ledger.append(caller, (fact,))
+            self._judge(request)
+        self._listen(request)
+        with self._lock:
+            self._judge(request)
+            intended = self._intend(request, intent)
         intended.wait()
+        try:
+            answer, settled = self._carry_out(request, intent)
+        except (RsiError, Refusal) as problem:
+            error = problem.error if isinstance(problem, Refusal) else problem
+            self._fail(request, intent, error)
+            raise error from error.__cause__
+        settled.wait()
+        return answer
+
+    def _listen(self, request: Request) -> None:
+        """The screen, asked without the lock. What it finds is counted, and told only to a node
+        that may still be told when it was counted."""
+        if not self._screen.holds(request.action):
+            return
         with self._lock:
-            outcome, settled = self._effect(caller, entry, action, intent)
-            ticket = parts.ledger.append(caller, (*outcome.facts, settled))
-        ticket.wait()
-        if isinstance(outcome.record, RsiError):
-            raise outcome.record
-        return outcome
+            self._judge(request)
+            refusal = refusals.sealed_text(request.action)
+            self._append(request.caller, refusal.denied)
+        raise refusal.error
 
-    def _effect(
-        self, caller: Caller, entry: Entry, action: Action, intent: str
-    ) -> tuple[Outcome, ActionSettled]:
-        """Judge again and run the handler: what was allowed may be taken since the intent."""
-        try:
-            decision = self._decision(caller, entry, action)
-            if decision.answer != "allow":
-                raise _denied(action, decision)
-            outcome = self._handled(caller, entry, action, intent)
-        except RsiError as problem:
-            why = (
-                f"{problem.message}: {problem.__cause__}" if problem.__cause__ else problem.message
-            )
-            failed = ActionSettled(
-                intent=intent, outcome="failed", code=problem.code, message=why[:500]
-            )
-            return Outcome(record=problem), failed
-        settled = ActionSettled(
-            intent=intent, outcome="done", heir=outcome.heir, spent=outcome.spent
+    def _intend(self, request: Request, intent: str) -> Ticket:
+        fact = ActionIntended(
+            intent=intent,
+            action=request.action.name,
+            arguments=_plain(request.action),
+            reserve=self._afford(request),
         )
-        return outcome, settled
+        return self._parts.ledger.append(request.caller, (fact,))
 
-    def _handled(self, caller: Caller, entry: Entry, action: Action, intent: str) -> Outcome:
-        """The boundary where any exception of a handler becomes an error of one line."""
-        try:
-            return entry.handle(action, self._desk(caller, intent))
-        except RsiError:
-            raise
-        except Exception as cause:
-            message = f"{action.name} failed inside the Experiment OS: {type(cause).__name__}"
-            raise RsiError("INTERNAL", message) from cause
+    def _carry_out(self, request: Request, intent: str) -> tuple[Value, Ticket]:
+        """Prepare, judge again, run the handler: what was allowed may be taken since the intent.
+        The answer is made before anything is recorded, so that a fault in it leaves nothing."""
+        parts, caller, entry, action = self._parts, request.caller, request.entry, request.action
+        prepared: object = None
+        if entry.prepare is not None:
+            with boundary(action.name):
+                prepared = entry.prepare(action, self._desk(caller, intent))
+        with self._lock:
+            self._judge(request)
+            with boundary(action.name):
+                outcome = entry.handle(action, self._desk(caller, intent, prepared))
+                answer = entry.views[caller.role](outcome.record, parts.contract)
+            settled = ActionSettled(
+                intent=intent, outcome="done", heir=outcome.heir, spent=outcome.spent
+            )
+            return answer, parts.ledger.append(caller, (*outcome.facts, settled))
 
-    def _decision(self, caller: Caller, entry: Entry, action: Action) -> Decision:
-        parts = self._parts
-        question = Question(caller, action, parts.state, parts.contract, parts.recipes)
-        return decide(entry, question, parts.catalogue.rules)
+    def _fail(self, request: Request, intent: str, error: RsiError) -> None:
+        fact = ActionSettled(
+            intent=intent, outcome="failed", code=error.code, message=refusals.why(error)
+        )
+        with self._lock:
+            settled = self._parts.ledger.append(request.caller, (fact,))
+        settled.wait()
 
-    def _judge(self, caller: Caller, entry: Entry, action: Action) -> None:
-        decision = self._decision(caller, entry, action)
+    def _judge(self, request: Request) -> None:
+        """Raise a Refusal unless the policy allows the action and its node may still write."""
+        parts, action, node = self._parts, request.action, request.caller.node
+        question = Question(request.caller, action, parts.state, parts.contract)
+        with judging(action):
+            decision = decide(request.entry, question, parts.catalogue.rules)
         if decision.answer != "allow":
-            kind = decision.answer
-            self._record_denial(
-                caller, action.name, _plain(action), kind, decision.rule, decision.reason
-            )
-            raise _denied(action, decision)
+            raise refusals.by_policy(action, decision)
+        caught = parts.state.screened.get(node, 0)
+        if caught >= HITS and request.entry.action.effect != "read" and texts(action):
+            raise refusals.writes_no_more(action)
 
-    def _afford(self, caller: Caller, entry: Entry, action: Action) -> Amounts:
-        parts = self._parts
-        if entry.reserve is None:
+    def _afford(self, request: Request) -> Amounts:
+        parts, action = self._parts, request.action
+        if request.entry.reserve is None:
             return Amounts()
-        need = entry.reserve(action, parts.state, parts.contract, parts.recipes)
-        left = parts.state.books.left()
-        lacking = left.lacking(need)
-        if lacking:
-            name = lacking[0]
-            reason = (
-                f"{name} {getattr(need, name):g} needed, {getattr(left, name):g} left; "
-                "submit something smaller or finish"
-            )
-            self._record_denial(
-                caller, action.name, _plain(action), "over_budget", "budget", reason
-            )
-            raise OverBudget("OVER_BUDGET", f"{action.name}: {reason}")
+        with judging(action):
+            need = reservation(request.entry.reserve(action, parts.state, parts.contract))
+            left = parts.state.books.left()
+            lacking = left.lacking(need)
+            if lacking:
+                name = lacking[0]
+                reason = (
+                    f"{name} {getattr(need, name):g} needed, {getattr(left, name):g} left; "
+                    "submit something smaller or finish"
+                )
+                raise refusals.over_budget(action, reason)
         return need
 
-    def _record_misfit(
-        self, caller: Caller, name: str, arguments: Mapping[str, object], problem: Misuse
-    ) -> None:
-        """Arguments without a schema are recorded as they came, unless they hold a sealed item."""
-        raw: dict[str, object] = {"given": repr(dict(arguments))[:2000]}
-        if self._screen.holds((name, *arguments, *arguments.values())):
-            self._record_denial(caller, "withheld", WITHHELD, "deny", "schema", "sealed text")
-            return
-        self._record_denial(caller, name, raw, "deny", "schema", problem.message)
-
-    def _record_denial(
-        self,
-        caller: Caller,
-        name: str,
-        arguments: Mapping[str, object],
-        decision: str,
-        rule: str,
-        reason: str,
-    ) -> None:
-        fact = ActionDenied.model_validate(
-            {
-                "action": name[:100],
-                "arguments": dict(arguments),
-                "decision": decision,
-                "rule": rule,
-                "reason": reason[:500],
-            }
-        )
-        self._append(caller, fact)
+    def _record(self, caller: Caller, refusal: Refusal) -> None:
+        """A refused action is recorded as it came, unless its words are not fit for the record."""
+        try:
+            held = self._screen.holds(refusal.said)
+            denied = refusal.withheld(refusals.REPEATS) if held else refusal.denied
+        except RsiError:
+            denied = refusal.withheld(refusals.UNSCREENED)
+        self._append(caller, denied)
 
     def _append(self, caller: Caller, fact: Fact) -> None:
         with self._lock:
@@ -212,7 +209,7 @@ class LocalGateway:
         start = max(0, self._parts.state.position + 1 - count)
         return tuple(self._parts.ledger.events(start))
 
-    def _desk(self, caller: Caller, intent: str) -> Desk:
+    def _desk(self, caller: Caller, intent: str, prepared: object = None) -> Desk:
         parts = self._parts
         return Desk(
             state=parts.state,
@@ -221,10 +218,10 @@ class LocalGateway:
             intent=intent,
             objects=parts.objects,
             sealed=parts.sealed,
-            recipes=parts.recipes,
             fresh=parts.ids.fresh,
             now=parts.clock.now(),
             recent=self._recent,
+            prepared=prepared,
         )
 
 
@@ -241,10 +238,6 @@ class Session:
 
 
 Opener = Callable[[Caller], Session]
-
-
-def _denied(action: Action, decision: Decision) -> PolicyDenied:
-    return PolicyDenied(decision.rule.upper(), f"{action.name}: {decision.reason}")
 
 
 def _plain(action: Action) -> dict[str, object]:

@@ -52,7 +52,7 @@ def judge_heads(leaves: Leaves, heads: Sequence[Head]) -> Judgement:
         *_forked(heads, [head for head in off if head.note.size < vouched]),
         *_changed([head for head in off if head.note.size > vouched], vouched),
     ]
-    return Judgement(signed, _anchor(fit, signed), tuple(flaws))
+    return Judgement(signed, _anchor(fit, signed, size), tuple(flaws))
 
 
 def _longest(heads: Sequence[Head]) -> int:
@@ -97,9 +97,15 @@ def _changed(later: Sequence[Head], vouched: int) -> Iterator[Flaw]:
         yield Flaw(code="EVENTS_CHANGED", where=span(vouched, head.note.size - 1), what=what)
 
 
-def _anchor(fit: Sequence[Head], signed: int) -> str:
+def _anchor(fit: Sequence[Head], signed: int, size: int) -> str:
     held = [head for head in fit if head.holder is not None and head.note.size > 0]
     if held:
         best = max(held, key=lambda head: head.note.size)
-        return f"anchored up to event {best.note.size - 1} by {best.holder}"
-    return f"operator-signed only, up to event {signed - 1}" if signed else "not signed"
+        return f"anchored by {best.holder}, {_covered(best.note.size, size)}"
+    if signed:
+        return f"operator-signed only, {_covered(signed, size)}"
+    return "not signed: anyone could have written it"
+
+
+def _covered(count: int, size: int) -> str:
+    return f"all {size} events" if count == size else f"the first {count} of {size} events"

@@ -45,11 +45,15 @@ class Notary:
         self._last = saved
 
     def replayed(self) -> None:
-        """End of the recorded events; raises Finding when a saved note covers more of them."""
+        """End of the recorded events; raises Finding when a saved note covers more of them. A head
+        that a former owner died before signing is signed now."""
         longest = max(self._saved, default=0)
         if longest > self._tree.size:
             what = f"truncation: {self._tree.size} events remain of {longest} signed ones"
             raise Finding("LEDGER_TRUNCATED", f"{what}; restore ledger.db from a copy")
+        signed = self._last.size if self._last else 0
+        if self._tree.size // self._every > signed // self._every:
+            self.sign()
 
     def extend(self, body: bytes) -> None:
         """Take a durable event in; signs when the interval is full."""

@@ -26,6 +26,8 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey,
 from rsi_master.core.errors import Broken, Finding, Misuse, Refused
 
 ED25519 = b"\x01"
+# Characters of a refused text that an error repeats.
+TOLD = 40
 _NAME = re.compile(r"[^\s+\x00-\x1f\x7f]+")
 _SIGNATURE = re.compile(r"— ([^\s+\x00-\x1f\x7f]+) ([A-Za-z0-9+/]+={0,2})")
 _SIZE = re.compile(r"0|[1-9][0-9]{0,17}")
@@ -101,13 +103,14 @@ class Verifier:
         """Read a written public key; raises Misuse."""
         name, _, rest = text.strip().partition("+")
         key_hash, _, key = rest.partition("+")
+        told = text[:TOLD] + "…" * (len(text) > TOLD)
         try:
             raw = base64.b64decode(key, validate=True)
-        except binascii.Error as cause:
-            raise Misuse("PUBLIC_KEY", f"public key {text!r} is not base64: {cause}") from cause
+        except ValueError as cause:
+            raise Misuse("PUBLIC_KEY", f"public key {told!r} is not base64: {cause}") from cause
         found = cls(name, raw[1:])
         if len(raw) != 33 or raw[:1] != ED25519 or found.key_hash.hex() != key_hash:
-            raise Misuse("PUBLIC_KEY", f"public key {text!r} is not name+hash+base64 of Ed25519")
+            raise Misuse("PUBLIC_KEY", f"public key {told!r} is not name+hash+base64 of Ed25519")
         return found
 
     def verify(self, note: Note) -> None:

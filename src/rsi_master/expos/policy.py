@@ -24,7 +24,7 @@ def decide(entry: Entry, question: Question, rules: tuple[Rule, ...]) -> Decisio
     role = question.caller.role
     name = entry.action.name
     if role not in entry.views:
-        return Decision("deny", "role", f"{name} is not an action of the role {role.value}")
+        return Decision("deny", "role", f"it is not an action of the role {role.value}")
     if question.state.finished is not None and entry.action.effect != "read":
         return Decision("deny", "finished", "the run is finished; its record takes no more actions")
     if question.state.paused and entry.action.effect != "read" and role != Role.OPERATOR:

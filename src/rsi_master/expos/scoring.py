@@ -1,6 +1,5 @@
 """Evaluations by the sealed process: one at a time, in a thread, each under a lease."""
 
-import shutil
 from collections.abc import Callable
 from concurrent.futures import Executor, Future
 
@@ -11,6 +10,7 @@ from rsi_master.core.ports import ObjectStore
 from rsi_master.core.score import EvaluationResult
 from rsi_master.expos.endings import EVALUATED
 from rsi_master.expos.plant import Plant
+from rsi_master.expos.tree import remove_tree
 
 
 class Scoring:
@@ -20,38 +20,45 @@ class Scoring:
         self._plant = plant
         self._executor = executor
         self._wake = wake
-        self._under_way: dict[str, Future[EvaluationResult]] = {}
+        self._under_way: dict[str, tuple[float, Future[EvaluationResult]]] = {}
 
-    def begin(self, name: str, checkpoint: str) -> None:
-        """Ask for the scores of a checkpoint by digest; takes a device."""
+    def begin(self, name: str, checkpoint: str, seconds: float) -> None:
+        """Ask for the scores of a checkpoint by digest within so many seconds; takes a device."""
         self._plant.compute.lease(name)
-        self._under_way[name] = self._executor.submit(self._evaluate, name, checkpoint)
+        future = self._executor.submit(self._evaluate, name, checkpoint, seconds)
+        self._under_way[name] = (self._plant.clock.monotonic(), future)
+
+    def busy(self) -> bool:
+        """Whether an evaluation is out: the sealed process takes one at a time."""
+        return bool(self._under_way)
 
     def knows(self, name: str) -> bool:
         """Whether this owner asked for it."""
         return name in self._under_way
 
-    def take(self, name: str) -> EvaluationResult | RsiError | None:
-        """The result, or why there is none; None while it is under way. A result is taken once."""
-        future = self._under_way[name]
+    def take(self, name: str) -> tuple[float, EvaluationResult | RsiError | None]:
+        """The seconds since it was asked for, and the result, why there is none, or None while it
+        is under way. A result is taken once."""
+        begun, future = self._under_way[name]
+        seconds = self._plant.clock.monotonic() - begun
         if not future.done():
-            return None
+            return seconds, None
         del self._under_way[name]
         problem = future.exception()
         if problem is None:
-            return future.result()
+            return seconds, future.result()
         if not isinstance(problem, RsiError):
             raise problem
-        return problem
+        return seconds, problem
 
-    def _evaluate(self, name: str, checkpoint: str) -> EvaluationResult:
+    def _evaluate(self, name: str, checkpoint: str, seconds: float) -> EvaluationResult:
         folder = self._plant.scratch / name
-        shutil.rmtree(folder, ignore_errors=True)
+        remove_tree(folder)
         try:
             self._plant.objects.materialise(checkpoint, folder)
-            return self._plant.sealed.evaluate(name, folder, EVALUATED)
+            return self._plant.sealed.evaluate(name, folder, EVALUATED, seconds)
         finally:
-            shutil.rmtree(folder, ignore_errors=True)
+            remove_tree(folder)
             self._plant.compute.release(name)
             self._wake()
 

@@ -2,6 +2,7 @@
 
 Not found: a whole history that the key's holder wrote anew and signed anew, unless someone else
 holds an earlier note (an anchor); events after the last note that were cut or written by others.
+Of a record without any note, `anchor` says that nobody vouches for it.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -15,7 +16,8 @@ from rsi_master.core.ports import ObjectStore
 from rsi_master.expos.heads import Head, Leaves, judge_heads
 from rsi_master.expos.merkle import leaf_hash, root_of
 from rsi_master.expos.notes import Note, Verifier
-from rsi_master.expos.order import Flaw, judge_order
+from rsi_master.expos.order import Flaw, judge_order, span
+from rsi_master.expos.promises import Promise
 
 CHECKED_AFTER = "lineage and books were not checked, since events are damaged"
 
@@ -50,11 +52,13 @@ class RunRecord:
 
 @dataclass(frozen=True)
 class Reading:
-    """How to understand the record: events, the artifacts they name, the contract, its laws."""
+    """How to understand the record: events, the artifacts they name, the contract, the signed heads
+    that the events imply, and the laws."""
 
     codec: Codec
     references: Callable[[Event], Sequence[str]]
     contract_digest: Callable[[str], str]
+    promised: Callable[[Sequence[Event]], Sequence[Promise]]
     checks: Sequence[Callable[[Sequence[Event]], Sequence[Flaw]]] = ()
 
 
@@ -90,9 +94,11 @@ def verify(record: RunRecord, reading: Reading) -> Report:
     flaws += judge_order([(row.position, row.event) for row in rows])
     events = [row.event for row in rows if row.event is not None]
     leaves = Leaves([leaf_hash(row.body) for row in rows], [row.leaf for row in rows])
-    judged = judge_heads(leaves, _notes(record, flaws))
+    heads = _notes(record, flaws)
+    judged = judge_heads(leaves, heads)
     flaws += judged.flaws
     damaged = bool(flaws)
+    flaws += _unsigned(reading.promised(events), heads)
     flaws += _contract(record.contract, reading, events)
     artifacts = _artifacts(events, reading)
     flaws += _unsound(artifacts, record.objects)
@@ -146,6 +152,20 @@ def _notes(record: RunRecord, flaws: list[Flaw]) -> list[Head]:
             what = f"it is of run {note.origin}, not of {record.origin}"
             flaws.append(Flaw(code="NOTE_FOREIGN", where=where, what=what))
     return heads
+
+
+def _unsigned(promised: Sequence[Promise], heads: Sequence[Head]) -> list[Flaw]:
+    """The promise that reaches furthest beyond the longest head, fitting or reported otherwise."""
+    longest = max((head.note.size for head in heads), default=0)
+    missing = [promise for promise in promised if promise.size > longest]
+    if not missing:
+        return []
+    furthest = max(missing, key=lambda promise: promise.size)
+    what = (
+        f"no signed head covers this, though {furthest.why}: the notes were removed, or the owner "
+        "died before it signed; restore notes/, or know that `rsi resume` signs what it finds"
+    )
+    return [Flaw(code="NOTE_MISSING", where=span(longest, furthest.size - 1), what=what)]
 
 
 def _contract(text: str, reading: Reading, events: Sequence[Event]) -> list[Flaw]:

@@ -1,7 +1,9 @@
 """`rsi act`: any action of the catalogue, typed, from the command line."""
 
+import difflib
 import json
 import os
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TextIO
@@ -10,13 +12,16 @@ from rsi_master.app.catalog import catalogue
 from rsi_master.app.folder import RunFolder
 from rsi_master.app.home import Home
 from rsi_master.app.plugins import recipes
+from rsi_master.app.reader import read
 from rsi_master.core.action import Role
 from rsi_master.core.errors import Misuse
 from rsi_master.expos.catalogue import Catalogue
-from rsi_master.interfaces import client
+from rsi_master.interfaces import client, words
 from rsi_master.interfaces.fields import Field, form
 
 DEFAULT_RECIPES = ("sft",)
+# An id in the short form of the screen, as a whole JSON text.
+_SHORT = re.compile(r'"[0-9a-f]{8}"')
 
 
 @dataclass(frozen=True)
@@ -41,7 +46,8 @@ class Words:
 def submit(
     folder: RunFolder, home: Home, action: str, arguments: Mapping[str, object], person: bool
 ) -> dict[str, object]:
-    """Submit under the token of `$RSI_TOKEN`, or the operator's own for a person who says so."""
+    """Submit under the token of `$RSI_TOKEN`, or the operator's own for a person who says so. Ids
+    may be given as they are shown, by their short form."""
     token = os.environ.get("RSI_TOKEN")
     if person:
         token = client.operator_token(folder, home)
@@ -50,7 +56,18 @@ def submit(
             "NO_TOKEN",
             "set RSI_TOKEN to a token from `rsi token`, or pass --as-operator if the run is yours",
         )
-    return client.submit(folder, home, token, action, arguments)
+    answer = client.submit(folder, home, token, action, _whole(arguments, folder))
+    told = answer.get("message")
+    return {**answer, "message": words.pasteable(told)} if isinstance(told, str) else answer
+
+
+def known(action: str) -> None:
+    """Raise Misuse for a name that no action has, with the nearest one."""
+    names = [entry.action.name for entry in installed()]
+    if action not in names:
+        close = difflib.get_close_matches(action, names, n=1)
+        hint = f"did you mean {close[0]}? " if close else ""
+        raise Misuse("UNKNOWN_ACTION", f"no action {action!r}; {hint}`rsi act --list` lists all")
 
 
 def names(role: Role | None) -> str:
@@ -102,6 +119,26 @@ def texts(action: str) -> frozenset[str]:
         return frozenset()
     properties = schema.get("properties", {})
     return frozenset(name for name, part in properties.items() if part.get("type") == "string")
+
+
+def _whole(arguments: Mapping[str, object], folder: RunFolder) -> Mapping[str, object]:
+    """The arguments with short ids of experiments and datasets made whole."""
+    if not _SHORT.search(json.dumps(arguments)):
+        return arguments
+    state = read(folder).state
+    ids: dict[str, list[str]] = {}
+    for name in (*state.experiments, *state.datasets):
+        ids.setdefault(words.short(name), []).append(name)
+    return {key: _lengthened(value, ids) for key, value in arguments.items()}
+
+
+def _lengthened(value: object, ids: Mapping[str, Sequence[str]]) -> object:
+    if isinstance(value, dict):
+        return {key: _lengthened(inner, ids) for key, inner in value.items()}
+    if isinstance(value, list):
+        return [_lengthened(inner, ids) for inner in value]
+    named = ids.get(value, ()) if isinstance(value, str) else ()
+    return named[0] if len(named) == 1 else value
 
 
 def _pair(word: str, texts: frozenset[str]) -> tuple[str, object]:

@@ -1,18 +1,16 @@
 """The state of a run on one screen: where it stands, its directions, what runs, what is left."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TypeVar
 
-from pydantic import ValidationError
 from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from rsi_master.app import plugins
 from rsi_master.core.contract import Contract
-from rsi_master.core.errors import Refused
 from rsi_master.core.experiment import BASE, Experiment
 from rsi_master.core.graph import Node, ReviewRequested, WorkerCreated
 from rsi_master.core.score import Scored
@@ -21,6 +19,9 @@ from rsi_master.expos.lineage import selectable
 from rsi_master.interfaces import words
 
 TAIL_BYTES = 4096
+# A blank line and the heads of the columns.
+TABLE_LINES = 2
+T = TypeVar("T")
 
 
 @dataclass
@@ -42,28 +43,36 @@ class Pulse:
 
 @dataclass(frozen=True)
 class Board:
-    """What the screen shows; `now` is the time on the clock of the record, `story` the last lines
-    of the narration."""
+    """What the screen shows; `now` is the time on the clock of the record."""
 
     name: str
     contract: Contract
     state: State
     now: float
     pulse: Pulse
-    story: Sequence[str] = ()
     standing: str = "running"
 
-    def render(self) -> RenderableType:
-        """The screen, for a terminal or for plain text."""
-        parts: list[RenderableType] = [_head(self), _figures(self)]
-        if self.state.graph.nodes:
-            parts += [Text(), _nodes(self.state)]
-        running = working(self.state)
+    def render(self, height: int | None = None) -> RenderableType:
+        """The board, for a terminal or for plain text. Within a height no line is broken, and of
+        directions and jobs it shows as many as there is room for, the newest."""
+        head, figures = _head(self), _figures(self, height is not None)
+        parts: list[RenderableType] = [head, figures]
+        nodes = list(self.state.graph.nodes.values())
+        running = [] if self.standing == "finished" else working(self.state)
+        if height is not None:
+            running = _newest(running, height // 4)
+            jobs = len(running) + TABLE_LINES if running else 0
+            room = height - len(head.plain.splitlines()) - figures.row_count - jobs
+            nodes = _newest(nodes, room - TABLE_LINES)
+        if nodes:
+            parts += [Text(), _nodes(self.state, nodes, height is not None)]
         if running:
             parts += [Text(), _jobs(running, self.pulse)]
-        if self.story:
-            parts += [Text(), Text("\n".join(self.story), no_wrap=True, overflow="ellipsis")]
         return Group(*parts)
+
+
+def _newest(items: list[T], most: int) -> list[T]:
+    return items[-max(1, most) :]
 
 
 def best_on_dev(state: State) -> Experiment | None:
@@ -87,44 +96,59 @@ def standing(node: Node) -> str:
     return "closed" if node.closed else "finalised"
 
 
-def _head(board: Board) -> RenderableType:
+def _head(board: Board) -> Text:
     opened = board.state.opened
     warning = "NOT ISOLATED: this run makes no claim about integrity\n"
     return Text(
-        (warning if opened and opened.tier == "none" else "") + f"{board.name} is {board.standing}"
+        (warning if opened and opened.tier == "none" else "")
+        + f"{board.name} is {board.standing} (intervals: 95 %)",
+        no_wrap=True,
+        overflow="ellipsis",
     )
 
 
-def _figures(board: Board) -> RenderableType:
-    state, books, limit = board.state, board.state.books, board.contract.budget
-    base, best = state.experiments.get(BASE), best_on_dev(state)
+def _figures(board: Board, narrow: bool) -> Table:
     table = _grid()
-    table.add_row("target", Text(board.contract.target))
-    if state.opened is not None:
-        table.add_row("tier", f"jobs run under isolation '{state.opened.tier}'")
-    table.add_row("base", f"dev {words.split(base.score('dev') if base else None)}")
-    if best is not None:
-        owner = f"{words.short(best.id)} of {best.worker()}"
-        table.add_row("best", f"dev {words.split(best.score('dev'))}, {owner}")
-    spent, held = books.spent, books.reserved()
-    reserved = f" ({held.device_seconds:.0f} s reserved)" if held.device_seconds else ""
-    table.add_row(
-        "used",
-        f"{spent.device_seconds:.0f} of {limit.device_seconds:g} device seconds{reserved}, "
-        f"{spent.evaluations} of {limit.evaluations} evaluations, "
-        f"{spent.experiments} of {limit.experiments} experiments",
-    )
-    wall = state.wall(board.now)
-    left = max(0.0, limit.wall_seconds - wall)
-    table.add_row("clock", f"{words.seconds(wall)} used, {words.seconds(left)} left")
-    if state.denials:
-        table.add_row("denied", words.count(state.denials, "action"))
+    for label, text in _figure_rows(board):
+        table.add_row(label, _long(text, narrow))
     return table
 
 
-def _nodes(state: State) -> RenderableType:
+def _figure_rows(board: Board) -> Iterator[tuple[str, str]]:
+    state = board.state
+    base, best = state.experiments.get(BASE), best_on_dev(state)
+    yield "target", board.contract.target
+    if state.opened is not None:
+        yield "isolation", f"jobs run under '{state.opened.tier}'"
+    yield "base", f"dev {words.split(base.score('dev') if base else None)}"
+    if best is not None:
+        owner = f"{words.short(best.id)} of {best.worker()}"
+        yield "best", f"dev {words.split(best.score('dev'))}, {owner}"
+    yield from _used(board)
+    if state.denials:
+        yield "denied", words.count(state.denials, "action")
+
+
+def _used(board: Board) -> Iterator[tuple[str, str]]:
+    books, limit = board.state.books, board.contract.budget
+    spent, held = books.spent, books.reserved()
+    reserved = f" ({held.device_seconds:.0f} s reserved)" if held.device_seconds else ""
+    seconds = f"{spent.device_seconds:.0f} of {limit.device_seconds:g} device seconds{reserved}"
+    yield (
+        "used",
+        f"{seconds}, {spent.experiments} of {words.count(limit.experiments, 'experiment')}",
+    )
+    evaluations = words.count(limit.evaluations, "evaluation")
+    yield "", f"{spent.evaluations} of {evaluations}, each of a checkpoint on a split"
+    wall = board.state.wall(board.now)
+    left = words.seconds(max(0.0, limit.wall_seconds - wall))
+    rest = "" if board.state.finished else f", {left} left"
+    yield "clock", f"{words.seconds(wall)} used{rest}"
+
+
+def _nodes(state: State, nodes: Sequence[Node], narrow: bool) -> Table:
     table = _grid("node", "direction", "state", "experiments", "best on dev")
-    for node in state.graph.nodes.values():
+    for node in nodes:
         created = node.created
         if isinstance(created, WorkerCreated):
             owned = state.owned(node.id)
@@ -133,14 +157,15 @@ def _nodes(state: State) -> RenderableType:
             best = max(able, key=lambda pair: pair[0])[1] if able else None
             found = words.split(best.score("dev")) if best else ""
             share = f"{done} of {created.experiments}"
-            table.add_row(node.id, Text(created.direction), standing(node), share, found)
+            text = _long(created.direction, narrow)
+            table.add_row(node.id, text, standing(node), share, found)
         else:
             scope = f"review of {words.listed(created.scope)}"
-            table.add_row(node.id, scope, standing(node), "", "")
+            table.add_row(node.id, _long(scope, narrow), standing(node), "", "")
     return table
 
 
-def _jobs(running: Sequence[Experiment], pulse: Pulse) -> RenderableType:
+def _jobs(running: Sequence[Experiment], pulse: Pulse) -> Table:
     table = _grid("running", "of", "stage", "progress")
     for experiment in running:
         step = pulse.step(experiment)
@@ -151,10 +176,15 @@ def _jobs(running: Sequence[Experiment], pulse: Pulse) -> RenderableType:
 
 
 def _grid(*heads: str) -> Table:
+    """A table without lines; its second column holds the long texts and gives way."""
     table = Table(box=None, show_header=bool(heads), pad_edge=False, padding=(0, 2, 0, 0))
-    for head in heads or ("", ""):
-        table.add_column(head, header_style="dim", overflow="fold")
+    for at, head in enumerate(heads or ("", "")):
+        table.add_column(head, header_style="dim", no_wrap=at != 1)
     return table
+
+
+def _long(text: str, narrow: bool) -> Text:
+    return Text(text, no_wrap=narrow, overflow="ellipsis" if narrow else "fold")
 
 
 def _dev(experiment: Experiment) -> float | None:
@@ -164,14 +194,8 @@ def _dev(experiment: Experiment) -> float | None:
 
 def _planned(experiment: Experiment) -> int:
     queued = experiment.queued
-    if queued is None:
-        return 0
-    try:
-        name = str(queued.recipe.get("name"))
-        spec = plugins.recipes((name,))[name].spec.model_validate(queued.recipe)
-    except (Refused, ValidationError):
-        return 0
-    return spec.planned_steps(queued.rows)
+    found = words.specification(queued.recipe) if queued else None
+    return found.planned_steps(queued.rows) if queued and found else 0
 
 
 def _last_step(metrics: Path) -> int | None:

@@ -6,7 +6,7 @@ What only some commands need is imported inside them: `rsi status` must start in
 import json
 import sys
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
 
@@ -15,12 +15,11 @@ from rich.console import Console
 
 from rsi_master.app.home import Home
 from rsi_master.core.action import Role
-from rsi_master.core.errors import Misuse, RsiError
+from rsi_master.core.errors import Misuse
 from rsi_master.interfaces import runs
+from rsi_master.interfaces.failures import BROKEN, INTERRUPTED, failure
 from rsi_master.interfaces.runs import RUNS
 
-INTERRUPTED = 130
-BROKEN = 7
 WIDE = 400
 
 app = typer.Typer(
@@ -87,7 +86,8 @@ def init(
         ) from cause
     except OSError as cause:
         raise Misuse("UNWRITABLE", f"{path} cannot be written: {cause.strerror}") from cause
-    typer.echo(f"wrote {words.shown(path)}; edit it, then: rsi run {words.shown(path)}")
+    file_name = words.shown(path)
+    typer.echo(f"wrote {file_name}; edit it, then: {words.program()} run {file_name}")
     return 0
 
 
@@ -130,19 +130,33 @@ def status(name: RunName = None, folder: RunsFolder = RUNS, as_json: Json = Fals
 @app.command()
 def show(
     thing: Annotated[
-        str, typer.Argument(metavar="ID", help="An id, or a part of it; #N an event.")
+        str,
+        typer.Argument(
+            metavar="ID",
+            help="An id or a part of it; @N an event; main, champion, claim or contract.",
+        ),
     ],
     name: RunOption = None,
     folder: RunsFolder = RUNS,
+    out: Annotated[
+        Path | None,
+        typer.Option(help="Lay its bytes there: an artifact, or the checkpoint of an experiment."),
+    ] = None,
     as_json: Json = False,
 ) -> int:
-    """Show one recorded thing in full, by its id."""
+    """Show one recorded thing in full, or take it out."""
     from rsi_master.app.reader import read  # noqa: PLC0415 - late: not every command reads
-    from rsi_master.interfaces import lookup  # noqa: PLC0415 - late
+    from rsi_master.interfaces import lookup, stored  # noqa: PLC0415 - late
     from rsi_master.interfaces.show import sheet  # noqa: PLC0415 - late
 
     record = read(runs.find(name, folder))
-    found = sheet(record, lookup.find(record, thing))
+    meant = lookup.find(record, thing)
+    if out is not None:
+        digest = stored.lay_out(record, meant, out)
+        answer = {"digest": digest, "out": str(out)}
+        typer.echo(json.dumps(answer) if as_json else f"laid {digest} out at {out}")
+        return 0
+    found = sheet(record, meant)
     typer.echo(found.json() if as_json else found.text())
     return 0
 
@@ -181,7 +195,7 @@ def verify(
     from rsi_master.interfaces import verdict  # noqa: PLC0415 - late
 
     run_folder = runs.find(name, folder)
-    report = check(run_folder, key, tuple(note or ()))
+    report = check(run_folder, key, tuple(note or ()), Home.default())
     tier = verdict.tier_of(run_folder)
     keyed = trust(run_folder, Home.default(), key)
     if as_json:
@@ -220,6 +234,8 @@ def act(  # noqa: PLR0913 - one parameter for each option
     """Carry out any action by token; answers in JSON."""
     from rsi_master.interfaces import act as acting  # noqa: PLC0415 - late: it loads the catalogue
 
+    if action is not None:
+        acting.known(action)
     if action is None or listing or explain:
         typer.echo(acting.explain(action) if action and explain else acting.usage(role))
         return 0
@@ -257,12 +273,12 @@ def main(argv: Sequence[str] | None = None) -> int:
     except (Exception, KeyboardInterrupt) as problem:
         if "--debug" in words:
             raise
-        failure = _failure(problem)
+        told = failure(problem)
     if next((word for word in words if not word.startswith("-")), "") == "act":
-        typer.echo(json.dumps({"ok": False, **asdict(failure)}, ensure_ascii=False))
+        typer.echo(json.dumps({"ok": False, **asdict(told)}, ensure_ascii=False))
     else:
-        typer.echo(f"rsi: {failure.code}: {failure.message}", err=True)
-    return failure.exit
+        typer.echo(f"rsi: {told.code}: {told.message}", err=True)
+    return told.exit
 
 
 def _run(words: list[str]) -> int:
@@ -272,23 +288,3 @@ def _run(words: list[str]) -> int:
     if code == INTERRUPTED:  # that is how typer tells of Ctrl-C
         raise KeyboardInterrupt
     return code if isinstance(code, int) else 0
-
-
-@dataclass(frozen=True)
-class _Failure:
-    """What is told of an error."""
-
-    code: str
-    message: str
-    exit: int
-
-
-def _failure(problem: BaseException) -> _Failure:
-    if isinstance(problem, RsiError):
-        return _Failure(problem.code, problem.message, problem.exit_code)
-    if isinstance(problem, typer.TyperException):
-        return _Failure("USAGE", f"{problem.format_message()} See `rsi --help`.", 2)
-    if isinstance(problem, typer.Abort | KeyboardInterrupt):
-        return _Failure("INTERRUPTED", "interrupted; `rsi status` says how to go on", INTERRUPTED)
-    told = " ".join(f"{type(problem).__name__}: {problem}".split())
-    return _Failure("UNEXPECTED", f"{told}; --debug shows the trace", BROKEN)

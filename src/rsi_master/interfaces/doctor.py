@@ -6,7 +6,7 @@ import platform
 import shutil
 import sys
 from collections.abc import Iterator
-from importlib.metadata import entry_points, version
+from importlib.metadata import EntryPoint, entry_points, version
 from pathlib import Path
 from typing import Literal
 
@@ -18,6 +18,7 @@ from rsi_master.core.errors import RsiError
 from rsi_master.core.model import Value
 from rsi_master.core.warm import JobTier
 
+PACKAGE = "rsi-master"
 BENCHMARKS = "rsi_master.benchmarks"
 DEFAULT_BASE = "nano"
 DEFAULT_RECIPE = "sft"
@@ -52,7 +53,6 @@ def examine(home: Home, runs: Path) -> Health:
     checks = (
         _python(),
         *_isolation(),
-        _bubblewrap(),
         Check(name="CPU slots", state="ok", detail=f"{len(os.sched_getaffinity(0))} CPUs"),
         _gpus(),
         *_recipes(),
@@ -67,9 +67,7 @@ def examine(home: Home, runs: Path) -> Health:
 
 def _python() -> Check:
     ok = sys.version_info >= (3, 11) and sys.platform == "linux"
-    found = (
-        f"{platform.python_version()} on {platform.platform()}, rsi-master {version('rsi-master')}"
-    )
+    found = f"{platform.python_version()} on {platform.platform()}, rsi-master {version(PACKAGE)}"
     fix = "" if ok else "; Python 3.11 or later on Linux is needed"
     return Check(name="python", state="ok" if ok else "missing", detail=found + fix)
 
@@ -79,6 +77,8 @@ def _isolation() -> Iterator[Check]:
     try:
         probes = probe()
         for one in probes:
+            if one.tier == "none":
+                continue
             state: Literal["ok", "note"] = "ok" if one.held else "note"
             detail = "holds" if one.held else f"does not hold: {one.reason}"
             yield Check(name=f"tier {one.tier}", state=state, detail=detail)
@@ -86,12 +86,6 @@ def _isolation() -> Iterator[Check]:
         yield Check(name="isolation", state="ok", detail=f"jobs run under '{best}'")
     except RsiError as problem:
         yield Check(name="isolation", state="missing", detail=problem.message)
-
-
-def _bubblewrap() -> Check:
-    found = shutil.which("bwrap")
-    absent = "absent; only cold sandboxes would use it, and recipes need none"
-    return Check(name="bubblewrap", state="ok" if found else "note", detail=found or absent)
 
 
 def _gpus() -> Check:
@@ -120,9 +114,16 @@ def _recipes() -> Iterator[Check]:
 
 
 def _names(name: str, group: str, needed: str) -> Check:
-    found = sorted({point.name for point in entry_points(group=group)})
-    state: Literal["ok", "missing"] = "ok" if needed in found else "missing"
+    points = entry_points(group=group)
+    state: Literal["ok", "missing"] = "ok" if needed in points.names else "missing"
+    found = sorted({point.name + _origin(point) for point in points})
     return Check(name=name, state=state, detail=", ".join(found) or "none installed")
+
+
+def _origin(point: EntryPoint) -> str:
+    """The package of a part that is not the system's own."""
+    package = point.dist.name if point.dist else "an unknown package"
+    return "" if package == PACKAGE else f" (of {package})"
 
 
 def _base() -> Check:

@@ -1,17 +1,17 @@
 """What a finished run came to: the claim, the recipe behind it, what was not tried, the record."""
 
-import shlex
 from pathlib import Path
 
 from rsi_master.adapters.store.notes import NoteFolder
 from rsi_master.app.folder import RunFolder
 from rsi_master.app.reader import Record
+from rsi_master.core.action import Role
 from rsi_master.core.dataset import DatasetRefused, DatasetRegistered
 from rsi_master.core.experiment import BASE
 from rsi_master.core.graph import WorkerCreated
 from rsi_master.core.job import Tier
 from rsi_master.core.model import Value
-from rsi_master.core.run import ClaimScored
+from rsi_master.core.run import ClaimScored, FinishAsked, RunFinished
 from rsi_master.core.score import PairedDifference, SplitScore
 from rsi_master.core.state import State
 from rsi_master.expos.lineage import ancestors
@@ -98,32 +98,48 @@ def text(end: Ending) -> str:
     if end.head:
         lines.append(f"signed head  {end.head.size} events, root {end.head.root}")
         lines += [f"             {line}" for line in end.head.signatures]
-    lines += [
-        "",
-        "Next:",
-        f"  rsi verify {path}  # the record against its signed heads",
-        f"  rsi graph {path}   # who tried what, and the way to the champion",
-    ]
-    return "\n".join(lines)
+    return "\n".join([*lines, "", "Next:", *_next(end, path)])
 
 
 def unfinished(folder: RunFolder) -> str:
     """How to go on with a run that was stopped half-way."""
-    return f"go on with: rsi resume {shlex.quote(words.shown(folder.path))}"
+    return f"go on with: {words.program()} resume {words.shown(folder.path)}"
+
+
+def _next(end: Ending, path: str) -> list[str]:
+    rsi = words.program()
+    steps = [
+        (f"verify {path}", "the record against its signed heads"),
+        (f"graph {path}", "who tried what, and the way to the champion"),
+    ]
+    if end.champion is not None:
+        take = f"show champion --run {path} --out champion"
+        steps.append((take, "its weights and tokenizer, for transformers"))
+    width = max(len(command) for command, _ in steps)
+    return [f"  {rsi} {command:<{width}}  # {why}" for command, why in steps]
 
 
 def _claim_lines(end: Ending) -> list[str]:
     head_line = ["NOT ISOLATED: this run makes no claim about integrity.", ""]
     lines = head_line if end.tier == "none" else []
     if end.champion is None:
-        return [*lines, f"No champion: {end.reason}."]
+        lines.append(f"No champion: {end.reason}.")
+    if end.base_score is None:
+        return lines
+    who = f"Champion {words.short(end.champion)} on" if end.champion else "On"
     return [
         *lines,
-        f"Champion {words.short(end.champion)} on the holdout, which was opened once:",
-        f"  base        {words.split(end.base_score)}",
-        f"  champion    {words.split(end.champion_score)}",
+        f"{who} the holdout, which was opened once (95 % intervals):",
+        f"  base        {words.split(end.base_score)}{_silent(end.base_score)}",
+        f"  {'champion' if end.champion else 'claimed':<10}  {words.split(end.champion_score)}",
         f"  difference  {words.points(end.difference)}",
     ]
+
+
+def _silent(score: SplitScore) -> str:
+    """How much of a score is for want of any answer, when that is most of it."""
+    total, silent = sum(score.counts.values()), score.counts.get("no_answer", 0)
+    return f", no answer on {silent} of {total} items" if 2 * silent > total else ""
 
 
 def _recipe_lines(end: Ending) -> list[str]:
@@ -175,14 +191,20 @@ def _why(record: Record, source: str) -> str:
             first = state.datasets[fact.artifact.digest].source.origin
             if first != source:
                 return f"what the scan left of it are the same rows as {first}"
-    if finished is not None and finished.outcome in ("stopped", "budget"):
+    if finished is not None and _cut_short(record, finished):
         return f"the run ended before: {finished.reason}"
     opened = [node for node in state.graph.workers() if _explores(node.created)]
     total = record.contract.budget.experiments
     if len(opened) >= directions(total):
         affords = words.count(directions(total), "direction")
-        return f"budget: {words.count(total, 'experiment')} afford {affords}"
+        return f"the budget of {words.count(total, 'experiment')} is good for {affords}"
     return "Main opened no direction for it"
+
+
+def _cut_short(record: Record, finished: RunFinished) -> bool:
+    """Whether it was not Main that found the research done."""
+    asked = [e.caller.role for e in record.events if isinstance(e.fact, FinishAsked)]
+    return finished.outcome in ("stopped", "budget") or asked == [Role.OS]
 
 
 def _explores(created: object) -> bool:

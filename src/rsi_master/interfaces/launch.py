@@ -38,10 +38,11 @@ def contract_text(path: Path) -> str:
     """The text of a contract file; raises Misuse."""
     try:
         return path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as cause:
-        raise Misuse(
-            "NO_CONTRACT", f"{path} cannot be read: {cause}; `rsi init NAME` writes a contract"
-        ) from cause
+    except OSError as cause:
+        why = cause.strerror or type(cause).__name__
+    except UnicodeDecodeError:
+        why = "it is not UTF-8 text"
+    raise Misuse("NO_CONTRACT", f"{path} cannot be read: {why}; `rsi init NAME` writes a contract")
 
 
 def _display(folder: RunFolder, as_json: bool) -> Display:

@@ -39,20 +39,21 @@ from rsi_master.core.run import (
 from rsi_master.core.state import State
 from rsi_master.interfaces import words
 
-DECISIONS = (WorkerCreated, ReviewRequested, DirectionClosed, ClaimOpened, FinishAsked)
-
 
 @dataclass(frozen=True)
 class Line:
-    """One notable thing; `at` counts the run's own seconds, `decision` marks a choice of Main."""
+    """One notable thing; `at` counts the run's own seconds."""
 
     at: float
     topic: str
     text: str
-    decision: bool
+
+    def head(self) -> str:
+        """When, and about what."""
+        return f"{self.at:7.1f}s  {self.topic:<8}  "
 
     def __str__(self) -> str:
-        return f"{self.at:7.1f}s  {self.topic:<8}  {self.text}"
+        return self.head() + self.text
 
 
 def narrate(event: Event, state: State) -> Line | None:
@@ -61,8 +62,7 @@ def narrate(event: Event, state: State) -> Line | None:
     if told is None:
         return None
     topic, text = told
-    decision = isinstance(event.fact, DECISIONS)
-    return Line(state.wall(event.at), topic, " ".join(text.split()), decision)
+    return Line(state.wall(event.at), topic, " ".join(text.split()))
 
 
 Told = tuple[str, str] | None
@@ -127,7 +127,7 @@ def _(fact: DatasetRefused, event: Event, state: State) -> Told:
 
 @_tell.register
 def _(fact: ExperimentQueued, event: Event, state: State) -> Told:
-    doing = words.training(state, state.experiments[fact.experiment])
+    doing = words.training(state, state.experiments[fact.experiment], brief=True)
     return fact.worker, f"submits {words.short(fact.experiment)}: {doing}"
 
 

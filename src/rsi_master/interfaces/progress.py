@@ -4,13 +4,14 @@ or a closed pipe never holds the ledger up."""
 import queue
 import threading
 import time
-from collections import deque
 from collections.abc import Callable
 from types import TracebackType
 from typing import Protocol, Self, TextIO
 
-from rich.console import Console
+from rich.console import Console, Group
 from rich.live import Live
+from rich.table import Table
+from rich.text import Text
 
 from rsi_master.core.contract import Contract
 from rsi_master.core.event import Event
@@ -20,7 +21,6 @@ from rsi_master.interfaces.narrate import Line, narrate
 
 REFRESH_SECONDS = 0.25
 PATIENCE = 5.0
-STORY_LINES = 6
 
 
 class Display(Protocol):
@@ -72,30 +72,27 @@ class JsonLines:
 
 
 class Screen:
-    """The board, kept up to date in place, with the last decision and the last lines under it."""
+    """The story, line by line, and under it the board, kept up to date in place."""
 
     def __init__(self, console: Console, name: str, contract: Contract, pulse: Pulse) -> None:
         self._live = Live(console=console, auto_refresh=False, transient=True)
         self._name = name
         self._contract = contract
         self._pulse = pulse
-        self._story: deque[str] = deque(maxlen=STORY_LINES)
-        self._decision = ""
 
     def show(self, event: Event, line: Line | None) -> None:
-        if line is None:
-            return
-        self._story.append(str(line))
-        if line.decision:
-            self._decision = f"last decision: Main {line.text}"
+        if line is not None:
+            hanging = Table.grid()
+            hanging.add_row(Text(line.head(), no_wrap=True), Text(line.text))
+            self._live.console.print(hanging)
 
     def refresh(self, state: State) -> None:
         if not self._live.is_started:
             self._live.start()
-        story = ((self._decision, "") if self._decision else ()) + tuple(self._story)
         standing = "paused" if state.paused else "running"
-        board = Board(self._name, self._contract, state, time.time(), self._pulse, story, standing)
-        self._live.update(board.render(), refresh=True)
+        board = Board(self._name, self._contract, state, time.time(), self._pulse, standing)
+        rows = self._live.console.height - 1
+        self._live.update(Group(Text(), board.render(rows - 1)), refresh=True)
 
     def close(self) -> None:
         self._live.stop()

@@ -8,6 +8,7 @@ from rsi_master.app.folder import RunFolder
 from rsi_master.core.errors import Misuse
 
 RUNS = Path("runs")
+LISTED = 3
 _TIME_ORDERED = re.compile(r"^.*?-(?=[0-9a-f]{8}-)")
 
 
@@ -24,7 +25,10 @@ def find(named: str | None, parent: Path = RUNS) -> RunFolder:
     if close:
         names = ", ".join(sorted(path.name for path in close))
         raise Misuse("AMBIGUOUS", f"{named!r} may be any of {names}; name more of it")
-    raise Misuse("NO_RUN", f"no run {named!r}: no such folder, and no such id under {parent}")
+    raise Misuse(
+        "NO_RUN",
+        f"no run {named!r}: no such folder, and no such id under {parent}; {_offer(parent)}",
+    )
 
 
 def newest(parent: Path) -> RunFolder:
@@ -32,7 +36,20 @@ def newest(parent: Path) -> RunFolder:
     found = _runs(parent)
     if not found:
         raise Misuse("NO_RUN", f"no run in {parent}; `rsi demo` or `rsi run CONTRACT` makes one")
-    return RunFolder(max(found, key=lambda path: _TIME_ORDERED.sub("", path.name)).absolute())
+    return RunFolder(max(found, key=_age).absolute())
+
+
+def _offer(parent: Path) -> str:
+    """What there is to name instead."""
+    found = sorted(_runs(parent), key=_age, reverse=True)[:LISTED]
+    if not found:
+        return "`rsi demo` or `rsi run CONTRACT` makes one"
+    return f"the newest are {', '.join(path.name for path in found)}"
+
+
+def _age(path: Path) -> str:
+    """The time-ordered part of a run's id: the name of a contract says nothing of age."""
+    return _TIME_ORDERED.sub("", path.name)
 
 
 def _runs(parent: Path) -> list[Path]:

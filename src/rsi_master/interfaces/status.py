@@ -83,9 +83,7 @@ class Glance:
         """Print it for people."""
         record = self._record
         name = record.folder.path.name
-        board = Board(
-            name, record.contract, record.state, self._now, self._pulse, (), self.standing()
-        )
+        board = Board(name, record.contract, record.state, self._now, self._pulse, self.standing())
         console.print(board.render())
         console.print()
         if self.standing() == "finished":

@@ -127,7 +127,7 @@ def _experiment(state: State, experiment: Experiment) -> Vertex:
     figures = words.listed((f"{one.split} {words.split(one)}" for one in scores), "no score")
     if experiment.queued is None:
         return Vertex(id=experiment.id, kind="base", label=figures, state=experiment.lifecycle)
-    label = f"{figures}; {words.training(state, experiment)}"
+    label = f"{figures}; {words.training(state, experiment, brief=True)}"
     lifecycle = f"{experiment.lifecycle}, {experiment.integrity}"
     return Vertex(id=experiment.id, kind="experiment", label=label, state=lifecycle)
 

@@ -1,7 +1,10 @@
-"""How values read: scores with their interval, times, short ids, recipes and paths."""
+"""How values read: scores with their interval, times, short ids, recipes, paths and commands."""
 
 import os
 import shlex
+import shutil
+import sys
+import sysconfig
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
@@ -10,6 +13,7 @@ from pydantic import ValidationError
 from rsi_master.app import plugins
 from rsi_master.core.errors import Refused
 from rsi_master.core.experiment import BASE, Experiment
+from rsi_master.core.recipe import RecipeSpec
 from rsi_master.core.score import NotScored, PairedDifference, Score, SplitScore
 from rsi_master.core.state import State
 
@@ -77,26 +81,52 @@ def listed(items: Iterable[str], nothing: str = "none") -> str:
 
 
 def drops(dropped: Mapping[str, int]) -> str:
-    """`SEALED_PROMPT 60, EMPTY 2`, most frequent first."""
+    """`SEALED_PROMPT 60: repeat sealed items; EMPTY 2`, most frequent first."""
     ordered = sorted(dropped.items(), key=lambda pair: (-pair[1], pair[0]))
-    return listed(f"{reason} {number:,}" for reason, number in ordered)
+    told = (f"{reason} {number:,}{_meaning(reason)}" for reason, number in ordered)
+    return "; ".join(told) or "none"
+
+
+def _meaning(reason: str) -> str:
+    return ": repeat sealed items" if reason.startswith("SEALED") else ""
 
 
 def recipe(raw: Mapping[str, object]) -> str:
     """The fields of a recipe that have an effect; all of them when it is not installed here."""
     fields = effective(raw)
-    name = str(fields.pop("name", "unnamed"))
-    words = [f"{key.replace('_', ' ')} {_value(value)}" for key, value in fields.items()]
-    return f"{name} ({listed(words, 'no settings')})"
+    return _settings(str(fields.pop("name", "unnamed")), fields)
+
+
+def gist(raw: Mapping[str, object]) -> str:
+    """Which weights move, and the fields that differ from the recipe's own defaults."""
+    found = specification(raw)
+    if found is None:
+        return recipe(raw)
+    which = found.parametrisation()
+    defaults = {name: field.get_default() for name, field in type(found).model_fields.items()}
+    own = {
+        name: value
+        for name, value in found.effective().items()
+        if value not in (defaults.get(name), which)
+    }
+    return _settings(f"{raw.get('name')} {which}", own)
 
 
 def effective(raw: Mapping[str, object]) -> dict[str, object]:
     """The recipe without the fields that change nothing."""
+    found = specification(raw)
+    if found is None:
+        return {key: value for key, value in raw.items() if value is not None}
+    return found.effective()
+
+
+def specification(raw: Mapping[str, object]) -> RecipeSpec | None:
+    """The typed specification of a recorded recipe; None when it is not installed here."""
     try:
         name = str(raw.get("name"))
-        return plugins.recipes((name,))[name].spec.model_validate(raw).effective()
+        return plugins.recipes((name,))[name].spec.model_validate(raw)
     except (Refused, ValidationError):
-        return {key: value for key, value in raw.items() if value is not None}
+        return None
 
 
 def origins(state: State, datasets: Iterable[str]) -> str:
@@ -106,20 +136,43 @@ def origins(state: State, datasets: Iterable[str]) -> str:
     return listed(names, "no data")
 
 
-def training(state: State, experiment: Experiment) -> str:
-    """What an experiment does, in one sentence without its end."""
+def training(state: State, experiment: Experiment, brief: bool = False) -> str:
+    """What an experiment does, in one sentence without its end; in brief, by the recipe's gist."""
     queued = experiment.queued
     if queued is None:
         return "the base model as it is"
     start = "the base" if queued.init == BASE else short(queued.init)
-    data = origins(state, queued.data)
-    return f"{recipe(queued.recipe)} on {count(queued.rows, 'row')} of {data}, from {start}"
+    how = gist(queued.recipe) if brief else recipe(queued.recipe)
+    rows, data = count(queued.rows, "row"), origins(state, queued.data)
+    return f"{how} on {rows} of {data}, from {start}"
 
 
 def shown(path: Path) -> str:
     """A path as it may be pasted into a shell: relative where that is shorter, quoted if needed."""
     relative = os.path.relpath(path)
     return shlex.quote(min(relative, str(path), key=len))
+
+
+def program() -> str:
+    """What to type for `rsi`: the bare word where the shell finds this installation's, else the
+    quoted path of its script, or of the interpreter with its module."""
+    script = Path(sysconfig.get_path("scripts"), "rsi")
+    if not script.is_file():
+        return f"{shlex.quote(sys.executable)} -m rsi_master"
+    found = shutil.which("rsi")
+    if found is not None and script.samefile(found):
+        return "rsi"
+    return shown(script) if "/" in shown(script) else f"./{shown(script)}"
+
+
+def pasteable(text: str) -> str:
+    """The text with its `rsi …` commands as they can be typed here."""
+    return text.replace("`rsi ", f"`{program()} ")
+
+
+def _settings(name: str, fields: Mapping[str, object]) -> str:
+    told = [f"{key.replace('_', ' ')} {_value(value)}" for key, value in fields.items()]
+    return f"{name} ({listed(told, 'as its defaults are')})"
 
 
 def _value(value: object) -> str:

@@ -11,16 +11,18 @@ FEWEST_DIRECTIONS = 2
 
 
 def directions(experiments: int) -> int:
-    """At most ⌊0.6·T/3⌋ families for T experiments, and at least two: each gets the floor of
-    three experiments and a reserve stays for following evidence."""
+    """At most ⌊0.6·T/3⌋ families for T experiments: each gets the floor of three, and a reserve
+    stays for following evidence. At least two, which then share what there is."""
     return max(FEWEST_DIRECTIONS, int(EXPLORING * experiments / FLOOR))
 
 
 def limits(state: State, contract: Contract, closing: bool) -> Limits:
     """What Main may open now."""
     research, left = contract.research, state.books.left()
+    one = state.costs.scoring.plus(Amounts(experiments=1))
+    explored_and_verified = one.plus(one)
     total = contract.budget.experiments
-    wanted = directions(total)
+    wanted = min(directions(total), len(contract.policy.sources))
     each = max(1, min(research.experiments_per_worker, int(EXPLORING * total) // wanted))
     slots = research.parallel_workers - len(state.active_workers())
     workers_left = research.workers - len(state.graph.workers())
@@ -28,11 +30,6 @@ def limits(state: State, contract: Contract, closing: bool) -> Limits:
         directions=wanted,
         workers_now=max(0, min(slots, workers_left)),
         experiments_each=each,
-        verifications=max(0, min(left.experiments, workers_left)),
-        closing=closing or not left_for_one(left),
+        verifications=0 if closing else max(0, min(left.experiments, workers_left)),
+        closing=closing or bool(left.lacking(explored_and_verified)),
     )
-
-
-def left_for_one(left: Amounts) -> bool:
-    """Whether another experiment is thinkable."""
-    return left.experiments >= 1 and left.evaluations >= 2 and left.device_seconds > 0

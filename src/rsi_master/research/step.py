@@ -125,10 +125,12 @@ def _turn_ended(loop: Loop, order: str, outcome: str, node: str) -> Loop:
 def _orders(loop: Loop, event: Event) -> list[Order]:
     at = event.position
     match event.fact:
-        case ExperimentEnded(experiment=experiment, lifecycle=lifecycle) if experiment == BASE:
+        case ExperimentEnded(experiment=experiment, lifecycle=lifecycle, detail=detail) if (
+            experiment == BASE
+        ):
             if lifecycle == "finished":
                 return _ask_main(loop, at, "start")
-            return [_finish(at, "the base could not be scored")]
+            return [_finish(at, f"the base could not be scored: {detail}")]
         case ExperimentEnded():
             return _after_experiment(loop, at)
         case WorkerCreated(node=node):

@@ -59,7 +59,13 @@ def sketch_contract(**sections: Section | str | int) -> Contract:
         "name": "rig",
         "target": "reverse words and add numbers",
         "base": {"name": "sketch", "digest": "sha256:" + "0" * 64},
-        "evaluator": {"benchmark": "sketch", "dev": 30, "confirm": 40, "holdout": 30},
+        "evaluator": {
+            "benchmark": "sketch",
+            "dev": 30,
+            "confirm": 40,
+            "holdout": 30,
+            "seconds": 20,
+        },
         "budget": {
             "device_seconds": 1000,
             "wall_seconds": 300,
@@ -253,7 +259,6 @@ class Rig:
         return Parts(
             contract=self.contract,
             catalogue=known,
-            recipes=self.recipes,
             ledger=self.ledger,
             state=self.state,
             tokens=self.tokens,

@@ -34,11 +34,19 @@ class FakeSealed:
         """The rows of a source."""
         return self._alive().pool(source)
 
-    def evaluate(self, name: str, checkpoint: Path, splits: Sequence[Split]) -> EvaluationResult:
+    def evaluate(
+        self,
+        name: str,
+        checkpoint: Path,
+        splits: Sequence[Split],
+        seconds: float | None = None,
+    ) -> EvaluationResult:
         """Score the checkpoint in that folder on dev or confirm; `name` is for logs."""
         return self._alive().evaluate(tuple(splits), _weights(checkpoint))
 
-    def claim(self, name: str, champion: Path, base: Path) -> ClaimResult:
+    def claim(
+        self, name: str, champion: Path, base: Path, seconds: float | None = None
+    ) -> ClaimResult:
         """Open the holdout for the checkpoints in these folders."""
         examiner = self._alive()
         return examiner.claim(name, _weights(champion), _weights(base))

@@ -49,6 +49,7 @@ class Sketch:
     name = "sketch"
     tasks: tuple[str, ...] = TASKS
     decoding = Decoding(max_new_tokens=16, batch_size=32)
+    libraries: tuple[str, ...] = ("numpy",)
 
     def draw(self, secret: bytes, counts: Mapping[Split, int]) -> Mapping[Split, list[Question]]:
         """Distinct questions over all splits."""

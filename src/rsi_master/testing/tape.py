@@ -71,7 +71,7 @@ def reported(node: str) -> ReviewSubmitted:
         violations=(),
         regressions=(),
         missing=(),
-        recommend=None,
+        recommend=(),
         recommendation="nothing",
         by=node,
     )

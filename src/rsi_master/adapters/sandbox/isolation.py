@@ -45,6 +45,7 @@ def choose(probes: tuple[TierProbe, ...], floor: JobTier) -> JobTier:
         raise Refused(
             "ISOLATION_FLOOR",
             f"isolation here is '{best}', the contract asks at least '{floor}' ({reasons}); "
-            f'allow namespaces or Landlock here, or accept less with: isolation = "{best}"',
+            "allow namespaces or Landlock here, or accept less in the contract: under [isolation] "
+            f'write floor = "{best}"',
         )
     return best

@@ -89,14 +89,22 @@ class SealedProcess:
         """The rows of a source."""
         return self._ask_rows(PoolRequest(source=source), PoolRows).rows
 
-    def evaluate(self, name: str, checkpoint: Path, splits: Sequence[Split]) -> EvaluationResult:
+    def evaluate(
+        self,
+        name: str,
+        checkpoint: Path,
+        splits: Sequence[Split],
+        seconds: float | None = None,
+    ) -> EvaluationResult:
         """Score the checkpoint in that folder on dev or confirm."""
         request = EvaluateRequest(name=name, splits=tuple(splits))
-        return self._ask_items(request, EvaluationResult, checkpoint)
+        return self._ask_items(request, EvaluationResult, seconds, checkpoint)
 
-    def claim(self, name: str, champion: Path, base: Path) -> ClaimResult:
+    def claim(
+        self, name: str, champion: Path, base: Path, seconds: float | None = None
+    ) -> ClaimResult:
         """Open the holdout for the checkpoints in these folders."""
-        return self._ask_items(ClaimRequest(name=name), ClaimResult, champion, base)
+        return self._ask_items(ClaimRequest(name=name), ClaimResult, seconds, champion, base)
 
     def restart(self) -> None:
         """End the process if it lives and start it again on the same set."""
@@ -121,10 +129,17 @@ class SealedProcess:
         link = self._link
         return self._ask(link, link.rows, Question(request, content, self._patience.rows))
 
-    def _ask_items(self, request: Request, content: type[Content], *checkpoints: Path) -> Content:
+    def _ask_items(
+        self,
+        request: Request,
+        content: type[Content],
+        seconds: float | None,
+        *checkpoints: Path,
+    ) -> Content:
         link = self._link
         files = tuple(folder / CHECKPOINT_FILE for folder in checkpoints)
-        question = Question(request, content, self._patience.items, files)
+        limit = self._patience.items if seconds is None else seconds
+        question = Question(request, content, limit, files)
         return self._ask(link, link.items, question)
 
     def _ask(self, link: Link, line: Line, question: Question[Content]) -> Content:
@@ -136,6 +151,9 @@ class SealedProcess:
             try:
                 line.send(question.request, question.files, question.seconds)
                 return line.receive(question.content, question.seconds)
+            except SealUnavailable:
+                link.kill()
+                raise
             finally:
                 if line.busy:
                     link.kill()

@@ -5,6 +5,7 @@ from pathlib import Path
 from rsi_master.adapters.store.durable import disk, make_folder, write_file
 
 DIGITS = 12
+NOTE_BYTES = 1_000_000
 
 
 class NoteFolder:
@@ -23,4 +24,11 @@ class NoteFolder:
         """Name and text of each note, smallest first; undecodable bytes show as U+FFFD."""
         with disk("reading the signed notes"):
             found = sorted(self._folder.glob("*.note")) if self._folder.is_dir() else []
-            return tuple((path.name, path.read_text("utf-8", errors="replace")) for path in found)
+            return tuple((path.name, _text(path)) for path in found)
+
+
+def _text(path: Path) -> str:
+    """The text of a plain file of the size of a note; of anything else, nothing that is a note."""
+    if path.is_symlink() or not path.is_file() or path.stat().st_size > NOTE_BYTES:
+        return ""
+    return path.read_text("utf-8", errors="replace")

@@ -115,8 +115,10 @@ def _after_exploring(board: Board) -> tuple[Move, ...]:
     wanted = _to_verify(board, able)
     verified = {view.replicates for view in overview.directions if view.purpose == "verify"}
     open_ = [name for name in wanted if name not in verified][: board.limits.workers_now]
-    if open_ and not board.limits.closing and board.limits.verifications:
+    if open_ and board.limits.verifications:
         return tuple(_verification(overview, name) for name in open_)
+    if not wanted:
+        return (_finish("the review shows no direction to beat the base"),)
     claimable = [c.claimable for c in board.ranking.candidates if c.claimable is not None]
     if not claimable:
         return (_finish("nothing could be verified on a fresh seed"),)
@@ -124,15 +126,12 @@ def _after_exploring(board: Board) -> tuple[Move, ...]:
 
 
 def _to_verify(board: Board, able: list[DirectionView]) -> tuple[str, ...]:
-    """What the review recommends; without a recommendation, the two best on dev against each
-    other; without a Reviewer, the best on dev."""
+    """What the review recommends; without a Reviewer, the best on dev."""
     by_dev = [view.best for view in sorted(able, key=_dev, reverse=True) if view.best is not None]
     report = _last_report(board.overview)
     if report is None:
         return tuple(by_dev[:1])
-    if report.recommend is not None:
-        return (report.recommend,)
-    return tuple(by_dev[:2])
+    return report.recommend
 
 
 def _last_report(overview: OverviewView) -> ReviewView | None:

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from typing import cast
 
+from rsi_master.core.experiment import BASE
 from rsi_master.core.graph import Statement
 from rsi_master.core.score import Scored, SplitScore
 from rsi_master.core.turn import Ask
@@ -11,21 +12,43 @@ from rsi_master.domains.evaluation.actions import ComparisonView
 from rsi_master.domains.review.actions import ScopeView
 from rsi_master.domains.training.views import ReviewerExperimentView
 from rsi_master.expos.gateway import Session
+from rsi_master.stats.paired import holm
+from rsi_master.stats.power import detectable_difference
 
+# Five per cent for a whole report is the custom of the field (Dror et al. 2018, ACL).
 LEVEL = 0.05
+# A report holds fifty findings and fifty lines; each direction but the leader takes two findings.
+MOST_LINES = 50
+MOST_DIRECTIONS = MOST_LINES // 2
+# What is not told apart goes on as a pair: each more costs a training and says less.
+MOST_RECOMMENDED = 2
 
 
 @dataclass(frozen=True)
 class Evidence:
-    """What the Reviewer fetched: the best experiment of each direction on dev, the one of them that
-    leads on confirm, and its comparisons with the others and the base."""
+    """What the Reviewer fetched: the best experiment of each direction, that which leads on dev
+    first, and the comparisons of `pairs` on confirm."""
 
     scope: ScopeView
-    leader: ReviewerExperimentView | None
-    siblings: tuple[ReviewerExperimentView, ...]
+    bests: tuple[ReviewerExperimentView, ...]
     comparisons: tuple[ComparisonView, ...]
     contaminated: tuple[str, ...]
-    others: tuple[ReviewerExperimentView, ...]
+
+
+@dataclass(frozen=True)
+class Tested:
+    """A comparison and its p-value after Holm's correction over the whole report."""
+
+    table: ComparisonView
+    p: float
+
+    def holds(self) -> bool:
+        """Whether the two differ."""
+        return self.p <= LEVEL
+
+    def higher(self) -> bool:
+        """Whether the right one is shown to be better."""
+        return self.holds() and self.table.difference > 0
 
 
 class ReviewerPlaybook:
@@ -37,100 +60,118 @@ class ReviewerPlaybook:
 
 
 def gather(session: Session) -> Evidence:
-    """Inspect every experiment in scope and compare the leader with the base and its siblings."""
+    """Inspect every experiment in scope and make the comparisons of `pairs`."""
     scope = cast(ScopeView, session.act("review.current"))
     views = [
         cast(ReviewerExperimentView, session.act("experiment.inspect", experiment=name))
         for name in scope.experiments
     ]
-    bests = _best_by_worker(views)
-    leader = max(bests, key=lambda view: _value(view.confirm), default=None)
-    siblings = tuple(view for view in bests if leader is not None and view.id != leader.id)
-    rivals = ("base", *(view.id for view in siblings)) if leader else ()
+    bests = best_on_dev(views)
     comparisons = tuple(
         cast(
             ComparisonView,
-            session.act("evaluation.compare", left=rival, right=leader.id, split="confirm"),
+            session.act("evaluation.compare", left=left, right=right, split="confirm"),
         )
-        for rival in rivals
-        if leader is not None
+        for left, right in pairs(bests)
     )
     pool = cast(PoolView, session.act("data.list"))
     used = {digest for view in views for digest in view.data}
     return Evidence(
         scope=scope,
-        leader=leader,
-        siblings=siblings,
+        bests=bests,
         comparisons=comparisons,
         contaminated=tuple(d.id for d in pool.datasets if d.id in used and d.dropped != "none"),
-        others=tuple(view for view in views if view not in bests),
     )
 
 
-def report(evidence: Evidence) -> dict[str, object]:
-    """The report that the evidence supports."""
-    leader = evidence.leader
-    if leader is None:
-        return {
-            "findings": (_none_holds(evidence),),
-            "recommendation": "no experiment in scope has an accepted checkpoint with a score",
-        }
-    findings = [_compared(table, level) for table, level in _holm(evidence.comparisons)]
-    beaten = all(finding.verdict == "supported" for finding in findings)
-    above_base = findings_on(findings, "base") == "supported"
-    return {
-        "findings": tuple(findings),
-        "violations": tuple(_contaminated(digest) for digest in evidence.contaminated),
-        "regressions": _regressions(evidence.comparisons),
-        "missing": () if beaten else ("the leaders were trained on one seed each",),
-        "recommend": leader.id if beaten or (above_base and not evidence.siblings) else None,
-        "recommendation": _advice(leader, beaten, above_base),
-    }
+def best_on_dev(views: list[ReviewerExperimentView]) -> tuple[ReviewerExperimentView, ...]:
+    """The best of each Worker, whatever the Worker named its best, that which leads first.
 
-
-def findings_on(findings: list[Statement], than: str) -> str | None:
-    """The verdict of the comparison with that record."""
-    return next((f.verdict for f in findings if f.than == than), None)
-
-
-def _best_by_worker(views: list[ReviewerExperimentView]) -> list[ReviewerExperimentView]:
-    """The best on dev of each Worker, whatever the Worker named its best: chosen on other items
-    than those that it is then compared on."""
+    All is chosen on dev: what is then compared on confirm does not depend on the items of confirm,
+    so that the level of the comparisons holds.
+    """
     found: dict[str, ReviewerExperimentView] = {}
     for view in views:
         if view.integrity != "accepted" or _value(view.confirm) < 0:
             continue
         if view.worker not in found or _value(view.dev) > _value(found[view.worker].dev):
             found[view.worker] = view
-    return list(found.values())
+    order = sorted(found.values(), key=lambda view: _value(view.dev), reverse=True)
+    return tuple(order[:MOST_DIRECTIONS])
 
 
-def _holm(tables: tuple[ComparisonView, ...]) -> list[tuple[ComparisonView, float]]:
-    """Each comparison with its level under Holm's step-down rule (Holm 1979)."""
-    order = sorted(tables, key=lambda table: table.p)
-    levels: dict[str, float] = {}
-    open_ = True
-    for rank, table in enumerate(order):
-        level = LEVEL / (len(order) - rank)
-        open_ = open_ and table.p <= level
-        levels[table.left] = level if open_ else 0.0
-    return [(table, levels[table.left]) for table in tables]
+def pairs(bests: tuple[ReviewerExperimentView, ...]) -> tuple[tuple[str, str], ...]:
+    """What is compared: each with the base, and each other one with the leader."""
+    names = [view.id for view in bests]
+    return (*((BASE, name) for name in names), *((names[0], name) for name in names[1:]))
 
 
-def _compared(table: ComparisonView, level: float) -> Statement:
-    holds = level > 0 and table.difference > 0
-    verdict = "supported" if holds else "inconclusive"
+def report(evidence: Evidence) -> dict[str, object]:
+    """The report that the evidence supports."""
+    if not evidence.bests:
+        return {
+            "findings": (_none_holds(evidence),),
+            "recommendation": "no experiment in scope has an accepted checkpoint with a score",
+        }
+    adjusted = holm([table.p for table in evidence.comparisons])
+    tests = [Tested(t, p) for t, p in zip(evidence.comparisons, adjusted, strict=True)]
+    recommend = _recommended(evidence, tests)
+    return {
+        "findings": tuple(_compared(test) for test in tests),
+        "violations": tuple(_contaminated(digest) for digest in evidence.contaminated),
+        "regressions": _regressions(evidence.comparisons, recommend or (evidence.bests[0].id,)),
+        "missing": _missing(tests),
+        "recommend": recommend,
+        "recommendation": _advice(recommend),
+    }
+
+
+def _recommended(evidence: Evidence, tests: list[Tested]) -> tuple[str, ...]:
+    """What to train again: the leader and those that it is not shown to beat, or, where others are
+    shown to beat it, those; two at most, first those above the base. None if nothing is."""
+    above = {test.table.right for test in tests if test.table.left == BASE and test.higher()}
+    if not above:
+        return ()
+    rivals = [test for test in tests if test.table.left != BASE]
+    ahead = [test.table.right for test in rivals if test.higher()]
+    level = [test.table.right for test in rivals if not test.holds()]
+    contenders = ahead or [evidence.bests[0].id, *level]
+    return tuple(sorted(contenders, key=lambda name: name not in above)[:MOST_RECOMMENDED])
+
+
+def _compared(test: Tested) -> Statement:
+    """What the table says of the one that scored higher."""
+    table = test.table
+    turned = table.difference < 0
+    better, than = (table.left, table.right) if turned else (table.right, table.left)
+    low, high = (-table.high, -table.low) if turned else (table.low, table.high)
     return Statement(
         claim=(
-            f"{_name(table.right)} scores higher than {_name(table.left)} on confirm by "
-            f"{100 * table.difference:+.1f} points "
-            f"[{100 * table.low:+.1f}, {100 * table.high:+.1f}], p {table.p:.2g}, n {table.n}"
+            f"{_name(better)} scores higher than {_name(than)} on confirm by "
+            f"{100 * abs(table.difference):.1f} points [{100 * low:+.1f}, {100 * high:+.1f}], "
+            f"p {table.p:.2g} ({test.p:.2g} over all comparisons), n {table.n}"
         ),
-        verdict=verdict,
-        records=(table.right, table.left),
-        better=table.right,
-        than=table.left,
+        verdict="supported" if test.holds() and table.difference else "inconclusive",
+        records=(better, than),
+        better=better,
+        than=than,
     )
+
+
+def _missing(tests: list[Tested]) -> tuple[str, ...]:
+    """What the comparisons that show nothing could have shown."""
+    return tuple(_sight(test.table, len(tests)) for test in tests if not test.holds())
+
+
+def _sight(table: ComparisonView, comparisons: int) -> str:
+    pair = f"{_name(table.right)} and {_name(table.left)}"
+    if not table.discordant:
+        return f"{pair} differ on none of {table.n} items"
+    share = table.discordant / table.n
+    seen = detectable_difference(table.n, share, LEVEL / comparisons)
+    if seen is None:
+        return f"{pair}: {table.n} items cannot tell them apart; more items or seeds would"
+    return f"{pair}: a difference below {100 * seen:.1f} points is likely missed on {table.n} items"
 
 
 def _contaminated(digest: str) -> Statement:
@@ -145,28 +186,30 @@ def _none_holds(evidence: Evidence) -> Statement:
     return Statement(
         claim="no experiment in scope gave a scored checkpoint",
         verdict="invalid",
-        records=evidence.scope.experiments or ("base",),
+        records=evidence.scope.experiments or (BASE,),
     )
 
 
-def _regressions(tables: tuple[ComparisonView, ...]) -> tuple[str, ...]:
-    base = [table for table in tables if table.left == "base"]
-    return tuple(
-        f"{task}: {100 * change:+.1f} points against the base"
-        for table in base
+def _regressions(tables: tuple[ComparisonView, ...], names: tuple[str, ...]) -> tuple[str, ...]:
+    lines = [
+        f"{_name(table.right)}, {task}: {100 * change:+.1f} points against the base"
+        for table in tables
+        if table.left == BASE and table.right in names
         for task, change in table.tasks.items()
         if change < 0
-    )
+    ]
+    return tuple(lines[:MOST_LINES])
 
 
-def _advice(leader: ReviewerExperimentView, beaten: bool, above_base: bool) -> str:
-    if beaten:
-        return (
-            f"train {_name(leader.id)} again on a fresh seed; it leads every sibling and the base"
-        )
-    if above_base:
-        return "the leaders are not told apart; train the two best again on a fresh seed"
-    return "no direction is shown to beat the base; verify the two best before any claim"
+def _advice(recommend: tuple[str, ...]) -> str:
+    match recommend:
+        case ():
+            return "no direction is shown to beat the base; there is nothing to claim"
+        case (name,):
+            return f"train {_name(name)} again on a fresh seed; it is ahead on confirm"
+        case _:
+            names = " and ".join(_name(name) for name in recommend)
+            return f"{names} are not told apart; train both again on a fresh seed"
 
 
 def _value(score: SplitScore | None) -> float:
@@ -174,4 +217,4 @@ def _value(score: SplitScore | None) -> float:
 
 
 def _name(experiment: str) -> str:
-    return experiment if experiment == "base" else experiment[-8:]
+    return experiment if experiment == BASE else experiment[-8:]

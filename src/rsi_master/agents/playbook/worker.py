@@ -3,6 +3,7 @@
 import math
 from typing import cast
 
+from rsi_master.core.errors import OverBudget, PolicyDenied
 from rsi_master.core.score import Scored, SplitScore
 from rsi_master.core.turn import Ask
 from rsi_master.domains.planning.workers import Assignment
@@ -16,10 +17,12 @@ FIRST_EPOCHS = 1.0
 MORE_EPOCHS = 3.0
 # Half a decade is the customary grid of a learning-rate sweep.
 RATE_FACTOR = 3.0
-RATE_MOST = 0.02
-# A curve that lost more than this share over its last fifth is still falling.
+# Fine-tuning of billions of parameters, for which equation D.1 below has no rate (InstructGPT,
+# appendix C.1: 9.65e-6).
+RATE_LEAST = 1e-5
+# A share that a curve must lose over its last fifth to count as still falling. Of the thresholds of
+# Prechelt 1998 ("Early Stopping - But When?": 1 to 5 per cent) a low one: more passes are cheap.
 FALLING = 0.02
-UNKNOWN_SIZE = 1_000_000
 
 
 class WorkerPlaybook:
@@ -34,12 +37,23 @@ class WorkerPlaybook:
             cast(WorkerExperimentView, session.act("experiment.inspect", experiment=name))
             for name in task.experiments
         ]
-        move = next_recipe(task, seen) if task.left and not ask.limits.closing else None
-        if move is None:
+        limits = ask.limits
+        goes_on = limits.verifications > 0 if task.purpose == "verify" else not limits.closing
+        move = next_recipe(task, seen) if task.left and goes_on else None
+        if move is None or not self._submitted(session, *move):
             session.act("worker.finalize", **summary(task, seen))
-            return
-        recipe, init, data = move
-        session.act("experiment.submit", recipe=recipe, init=init, data=data)
+
+    def _submitted(self, session: Session, recipe: Recipe, init: str, data: str) -> bool:
+        """Whether the training was taken; a budget that does not cover it ends the work."""
+        try:
+            session.act("experiment.submit", recipe=recipe, init=init, data=data)
+        except OverBudget:
+            return False
+        except PolicyDenied as denied:
+            if denied.code not in ("VERIFICATION", "CLOCK", "REPEAT"):
+                raise
+            return False
+        return True
 
 
 def next_recipe(
@@ -67,8 +81,8 @@ def first_recipe(task: Assignment) -> Recipe:
     The rate is Kaplan et al. 2020 (arXiv 2001.08361), equation D.1:
     0.003239 - 0.0001395 ln N for N parameters.
     """
-    size = task.base_parameters or UNKNOWN_SIZE
-    rate = max(1e-5, 0.003239 - 0.0001395 * math.log(size))
+    size = task.base_parameters
+    rate = max(RATE_LEAST, 0.003239 - 0.0001395 * math.log(size)) if size else RATE_LEAST
     return {
         "name": "sft",
         "method": "full",
@@ -154,7 +168,7 @@ def _replication(
 
 
 def _raised(recipe: Recipe) -> float:
-    return _short(min(RATE_MOST, _rate(recipe) * RATE_FACTOR))
+    return _short(_rate(recipe) * RATE_FACTOR)
 
 
 def _rate(recipe: Recipe) -> float:

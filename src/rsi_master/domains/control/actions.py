@@ -25,7 +25,7 @@ class Quota(Action):
 
 
 class Tail(Action):
-    """List recorded events from a position on: type and place, without their bodies."""
+    """List the last recorded events: position, type and node, without their bodies."""
 
     name = "events.tail"
     effect = "read"
@@ -34,7 +34,8 @@ class Tail(Action):
 
 
 class Guide(Action):
-    """Tell Main something; it reads it when it plans next."""
+    """Tell Main something. It stands in the record and in what Main reads of the state; the offline
+    playbook does not act on it."""
 
     name = "run.guide"
     effect = "control"
@@ -43,7 +44,8 @@ class Guide(Action):
 
 
 class Pause(Action):
-    """Hold the run: no new jobs and no turns. Running jobs end."""
+    """Hold the run: no new jobs, no turns, and the wall clock stands still. Running jobs go on to
+    their end."""
 
     name = "run.pause"
     effect = "control"

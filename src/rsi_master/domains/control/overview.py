@@ -3,7 +3,7 @@
 from rsi_master.core.action import Action, NodeId, Role
 from rsi_master.core.contract import Contract
 from rsi_master.core.experiment import BASE
-from rsi_master.core.graph import WorkerCreated
+from rsi_master.core.graph import Node, WorkerCreated
 from rsi_master.core.model import Value
 from rsi_master.core.run import ClaimScored
 from rsi_master.core.score import SplitScore, present
@@ -39,7 +39,7 @@ class ReviewView(Value):
     node: NodeId
     scope: tuple[NodeId, ...]
     status: str
-    recommend: str | None
+    recommend: tuple[str, ...]
     recommendation: str
 
 
@@ -119,12 +119,19 @@ def _reviews(desk: Desk) -> list[ReviewView]:
         ReviewView(
             node=node.id,
             scope=desk.state.graph.scope(node.id),
-            status="active" if node.report is None else "reported",
-            recommend=node.report.recommend if node.report else None,
+            status=_standing(node),
+            recommend=node.report.recommend if node.report else (),
             recommendation=node.report.recommendation if node.report else "",
         )
         for node in desk.state.graph.reviews()
     ]
+
+
+def _standing(node: Node) -> str:
+    """A Reviewer that the OS had to end is excused: its review says nothing."""
+    if node.report is None:
+        return "active"
+    return "excused" if node.report.by == "os" else "reported"
 
 
 def for_main(record: OperatorOverviewView, _contract: Contract) -> OverviewView:

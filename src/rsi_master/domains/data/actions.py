@@ -131,27 +131,28 @@ def _inspect(action: Inspect, desk: Desk) -> Outcome:
     return Outcome(RowsView(dataset=action.dataset, total=fact.rows, start=action.start, rows=rows))
 
 
-def _add(action: Add, desk: Desk) -> Outcome:
+def _take(action: Add, desk: Desk) -> DatasetRegistered | DatasetRefused:
     rows = desk.sealed.pool(action.source)
     source = Source(origin=action.source)
-    fact = register(rows, source, desk.caller.node, desk.sealed, desk.objects)
-    return Outcome(fact, (fact,))
+    return register(rows, source, desk.caller.node, desk.sealed, desk.objects)
 
 
-def _derive(action: Derive, desk: Desk) -> Outcome:
-    rows: list[Row] = []
-    for dataset in action.datasets:
-        known(desk, dataset)
-        rows.extend(parse(desk.objects.get_bytes(dataset)))
+def _mix(action: Derive, desk: Desk) -> DatasetRegistered | DatasetRefused:
+    parents = [known(desk, dataset) for dataset in action.datasets]
+    rows = [row for dataset in action.datasets for row in parse(desk.objects.get_bytes(dataset))]
     random.Random(action.shuffle).shuffle(rows)
-    origins = {desk.state.datasets[dataset].source.origin for dataset in action.datasets}
+    origins = {part for parent in parents for part in parent.source.origin.split("+")}
     source = Source(
-        origin="+".join(sorted({part for origin in origins for part in origin.split("+")})),
+        origin="+".join(sorted(origins)),
         parents=action.datasets,
         operation={"limit": action.limit, "shuffle": action.shuffle},
     )
-    fact = register(rows[: action.limit], source, desk.caller.node, desk.sealed, desk.objects)
-    return Outcome(fact, (fact,))
+    return register(rows[: action.limit], source, desk.caller.node, desk.sealed, desk.objects)
+
+
+def _record(_action: Add | Derive, desk: Desk) -> Outcome:
+    """Reading, scanning and storing happened before, without the lock."""
+    return Outcome(desk.prepared, (desk.prepared,))
 
 
 def known(desk: Desk, dataset: str) -> DatasetRegistered:
@@ -213,8 +214,8 @@ DOMAIN = Domain(
     (
         Entry(List, _list, dict.fromkeys(EVERYBODY, Whole(PoolView))),
         Entry(Inspect, _inspect, dict.fromkeys(EVERYBODY, Whole(RowsView))),
-        Entry(Add, _add, WRITERS),
-        Entry(Derive, _derive, WRITERS),
+        Entry(Add, _record, WRITERS, prepare=_take),
+        Entry(Derive, _record, WRITERS, prepare=_mix),
     ),
     (
         Rule("source", Add, _only_named),

@@ -41,7 +41,8 @@ class Verdicts(Action):
 
 
 class ComparisonView(Value):
-    """Right minus left; `verdict` is on "right is better than left" at the 5 % level."""
+    """Right minus left; `verdict` is on "right is better than left" at the 5 % level.
+    `discordant` of the `n` items give the two different points."""
 
     left: str
     right: str
@@ -51,6 +52,7 @@ class ComparisonView(Value):
     high: float
     p: float
     n: int
+    discordant: int
     tasks: dict[str, float]
     verdict: Literal["supported", "refuted", "inconclusive"]
 

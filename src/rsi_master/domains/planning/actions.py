@@ -1,16 +1,13 @@
 """The planning domain: Workers, directions, candidates, the claim."""
 
-from rsi_master.core.action import Action, Amounts, NodeId, Role, Text
+from rsi_master.core.action import Action, NodeId, Role, Text
 from rsi_master.core.contract import Contract
 from rsi_master.core.graph import DirectionClosed
 from rsi_master.core.model import Value
 from rsi_master.core.run import ClaimOpened
-from rsi_master.core.state import State
 from rsi_master.domains.planning import rules, workers
 from rsi_master.domains.planning.ranking import Candidate, rank
 from rsi_master.expos.catalogue import Desk, Domain, Entry, Outcome, Rule
-
-CLAIM_SECONDS = 60.0
 
 
 class Close(Action):
@@ -86,11 +83,7 @@ def _read(_action: Read, desk: Desk) -> Outcome:
 def _claim(action: Claim, desk: Desk) -> Outcome:
     name = f"claim-{desk.intent}"
     fact = ClaimOpened(experiment=action.experiment, intent=desk.intent, name=name)
-    return Outcome(fact, (fact,), heir=name)
-
-
-def _reserve(_action: Claim, _state: State, _contract: Contract, _recipes: object) -> Amounts:
-    return Amounts(device_seconds=CLAIM_SECONDS, evaluations=2)
+    return Outcome(fact, (fact,))
 
 
 def _closed(record: DirectionClosed, _contract: Contract) -> ClosedView:
@@ -126,7 +119,7 @@ DOMAIN = Domain(
         *workers.ENTRIES,
         Entry(Close, _close, {Role.MAIN: _closed}),
         Entry(Read, _read, {Role.MAIN: _places, Role.OPERATOR: _ranking}),
-        Entry(Claim, _claim, {Role.MAIN: _opened}, _reserve),
+        Entry(Claim, _claim, {Role.MAIN: _opened}),
     ),
     (
         *workers.RULES,

@@ -13,6 +13,7 @@ from rsi_master.domains.review import rules
 from rsi_master.expos.catalogue import Desk, Domain, Entry, Outcome, Rule
 
 Statements = Annotated[tuple[Statement, ...], Field(max_length=50)]
+Recommended = Annotated[tuple[Annotated[str, Field(max_length=40)], ...], Field(max_length=4)]
 Lines = Annotated[tuple[Line, ...], Field(max_length=50)]
 
 
@@ -36,7 +37,8 @@ class Current(Action):
 class Submit(Action):
     """Report: what holds, what is open, what may break the rules, what got worse, which comparison
     is lacking, what to do next. A finding cites records; one that names `better` and `than` is
-    checked against the paired comparison on confirm."""
+    checked against the paired comparison on confirm. `recommend` names the experiments to train
+    again: one that leads, those that are not told apart, or none."""
 
     name = "review.submit"
     effect = "record"
@@ -45,7 +47,7 @@ class Submit(Action):
     violations: Statements = ()
     regressions: Lines = ()
     missing: Lines = ()
-    recommend: Annotated[str, Field(max_length=40)] | None = None
+    recommend: Recommended = ()
     recommendation: Text
 
 
@@ -86,7 +88,7 @@ class ReportView(Value):
     violations: tuple[Statement, ...] = ()
     regressions: tuple[str, ...] = ()
     missing: tuple[str, ...] = ()
-    recommend: str | None = None
+    recommend: tuple[str, ...] = ()
     recommendation: str = ""
 
 
@@ -128,14 +130,16 @@ def _submit(action: Submit, desk: Desk) -> Outcome:
     statements = (*action.findings, *action.violations)
     rules.check_against_evidence(desk, statements)
     rules.check_citations(desk, statements)
-    rules.check_recommendation(desk, action.recommend)
+    recommend = tuple(dict.fromkeys(action.recommend))
+    for name in recommend:
+        rules.check_recommendation(desk, name)
     fact = ReviewSubmitted(
         node=desk.caller.node,
         findings=action.findings,
         violations=action.violations,
         regressions=action.regressions,
         missing=action.missing,
-        recommend=action.recommend,
+        recommend=recommend,
         recommendation=action.recommendation,
         by=desk.caller.node,
     )

@@ -66,10 +66,8 @@ def check_against_evidence(desk: Desk, findings: Sequence[Statement]) -> None:
             )
 
 
-def check_recommendation(desk: Desk, name: str | None) -> None:
+def check_recommendation(desk: Desk, name: str) -> None:
     """Only a selectable experiment in scope can be recommended."""
-    if name is None:
-        return
     if not selectable(desk.state, in_scope(desk, name)):
         raise Misuse("NOT_SELECTABLE", f"{name} is not accepted, not scored, or tainted")
 

@@ -7,6 +7,7 @@ from pydantic import Field, SerializeAsAny
 
 from rsi_master.core.action import Action, Amounts, Role
 from rsi_master.core.artifact import Digest
+from rsi_master.core.budget import reservation
 from rsi_master.core.contract import Contract
 from rsi_master.core.errors import Misuse
 from rsi_master.core.experiment import (
@@ -24,8 +25,6 @@ from rsi_master.expos.catalogue import Desk, Domain, Entry, Outcome, Rule
 
 ExperimentId = Annotated[str, Field(pattern=r"^(base|[0-9a-f-]{8,36})$")]
 Spec = TypeVar("Spec", bound=RecipeSpec)
-EVALUATIONS = 2
-EVALUATION_SECONDS = 60.0
 
 
 class Submit(Action, Generic[Spec]):
@@ -78,21 +77,21 @@ def _submit(action: Submit[RecipeSpec], desk: Desk) -> Outcome:
         seed=policy.seed_of_promotion if verify else desk.contract.seed,
         purpose=created.purpose,
         replicates=created.replicates,
-        seconds=action.recipe.device_seconds(dataset.rows),
+        seconds=_training(action.recipe, dataset.rows).device_seconds,
         intent=desk.intent,
     )
     return Outcome(fact, (fact,), heir=fact.experiment)
 
 
-def reserve(
-    action: Submit[RecipeSpec], state: State, contract: Contract, _recipes: object
-) -> Amounts:
+def reserve(action: Submit[RecipeSpec], state: State, _contract: Contract) -> Amounts:
     """The upper estimate of training and evaluation."""
     dataset = state.datasets.get(action.data)
-    seconds = action.recipe.device_seconds(dataset.rows) if dataset else 0.0
-    return Amounts(
-        device_seconds=seconds + EVALUATION_SECONDS, evaluations=EVALUATIONS, experiments=1
-    )
+    return state.costs.scoring.plus(_training(action.recipe, dataset.rows if dataset else 0))
+
+
+def _training(recipe: RecipeSpec, rows: int) -> Amounts:
+    """What a recipe says that it needs, checked: it comes from an installed package."""
+    return reservation(Amounts(device_seconds=recipe.device_seconds(rows), experiments=1))
 
 
 def _inspect(action: Inspect, desk: Desk) -> Outcome:
@@ -143,6 +142,7 @@ def domain(recipes: Sequence[Recipe]) -> Domain:
             Rule("data", submit, rules.data_exists),
             Rule("lineage", submit, rules.init_may_be_continued),
             Rule("share", submit, rules.worker_has_experiments_left),
+            Rule("verification", submit, rules.verification_stays_affordable),
             Rule("repeat", submit, rules.not_a_repeat),
             Rule("replication", submit, rules.replication_is_exact),
             Rule("scope", Inspect, rules.experiment_is_in_sight),

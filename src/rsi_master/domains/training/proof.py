@@ -31,6 +31,7 @@ Code = (
         "NO_CHANGE",
     ]
 )
+HEADER_LIMIT: Final = 1 << 24
 RESULT_LIMIT: Final = 1 << 20
 
 
@@ -93,6 +94,8 @@ def _figures(result: TrainResult, spec: RecipeSpec, tokenizer: int | None) -> No
 
 def _weights(before: Mapping[str, Tensor], path: Path, spec: RecipeSpec) -> dict[str, Tensor]:
     """The new weights: shaped as before, finite, and unchanged where nothing was to be trained."""
+    if path.is_file() and path.stat().st_size > _size(before) + HEADER_LIMIT:
+        raise _Rejected("WRONG_TENSORS", f"{path.stat().st_size} bytes, far more than the initial")
     try:
         after = tensors.read(path)
     except Unreadable as cause:
@@ -104,6 +107,10 @@ def _weights(before: Mapping[str, Tensor], path: Path, spec: RecipeSpec) -> dict
         if tensor.data != before[name].data and not spec.trains(name):
             raise _Rejected("CHANGED_OUTSIDE", f"{name} was not to be trained and differs")
     return after
+
+
+def _size(weights: Mapping[str, Tensor]) -> int:
+    return sum(len(tensor.data) for tensor in weights.values())
 
 
 def _movement(

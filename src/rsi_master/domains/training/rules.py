@@ -1,6 +1,6 @@
 """The submission review: what the policy asks of an experiment before it costs anything."""
 
-from rsi_master.core.action import Role
+from rsi_master.core.action import Amounts, Role
 from rsi_master.core.experiment import BASE
 from rsi_master.core.graph import WorkerCreated
 from rsi_master.domains.training.identity import effective
@@ -60,6 +60,21 @@ def worker_has_experiments_left(question: Question) -> str | None:
     if used < created.experiments:
         return None
     return f"all {created.experiments} experiments of {question.caller.node} are used; finalise"
+
+
+def verification_stays_affordable(question: Question) -> str | None:
+    """An exploration leaves enough to train and score its recipe once more, on the fresh seed."""
+    created, action, state = _assignment(question), question.action, question.state
+    dataset = state.datasets.get(action.data)
+    if created is None or created.purpose == "verify" or dataset is None:
+        return None
+    once = state.costs.scoring.plus(
+        Amounts(device_seconds=action.recipe.device_seconds(dataset.rows), experiments=1)
+    )
+    lacking = state.books.left().lacking(once.plus(once))
+    if not lacking:
+        return None
+    return f"the {lacking[0]} left would not cover its verification; submit less or finalise"
 
 
 def not_a_repeat(question: Question) -> str | None:

@@ -10,5 +10,5 @@ Style = Literal["direct", "scratchpad"]
 MARKER: Final = "answer"
 SEPARATOR: Final = "; "
 
-ANSWER_TOKENS: Final = 64
-"""Characters that the longest completion takes with its end token, rounded up: a decoding limit."""
+ANSWER_TOKENS: Final = 96
+"""The decoding limit. A token is a character: the longest worked answer and its end token fit."""

@@ -80,6 +80,10 @@ class Benchmark(Protocol):
     def decoding(self) -> Decoding:
         """How outputs are made."""
 
+    @property
+    def libraries(self) -> tuple[str, ...]:
+        """Distributions that generate or grade: another version of one is another protocol."""
+
     def draw(self, secret: bytes, counts: Mapping[Split, int]) -> Mapping[Split, list[Question]]:
         """So many questions of each task for each split, fixed by the secret."""
 

@@ -5,6 +5,7 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import get_args
 
+from rsi_master.core.errors import SealUnavailable
 from rsi_master.core.score import ItemVerdict, NotScored, Scored, Split, SplitScore, Verdict
 from rsi_master.programs.sealed.benchmark import Benchmark, Grade, Item, Model
 from rsi_master.stats.intervals import Estimate, average_of_tasks, mean_interval
@@ -18,7 +19,8 @@ def answer(
 ) -> tuple[ItemVerdict, ...]:
     """Generate and grade in batches of similar length; `between` is called before each batch.
 
-    Verdicts are in the order of `items`. A batch that fails to generate is an error of its items.
+    Verdicts are in the order of `items`. One that the model fails on alone is an error, one that a
+    grader fails on too; a model that fails on all raises SealUnavailable.
     """
     size = benchmark.decoding.batch_size
     order = sorted(items, key=lambda item: (len(item.prompt), item.id))
@@ -26,7 +28,7 @@ def answer(
     for start in range(0, len(order), size):
         between()
         batch = order[start : start + size]
-        outputs = _outputs(model, [item.prompt for item in batch])
+        outputs = _outputs(model, [item.prompt for item in batch], order[0].prompt)
         for item, output in zip(batch, outputs, strict=True):
             verdicts[item.id] = _verdict(benchmark, item, output)
     return tuple(verdicts[item.id] for item in items)
@@ -53,13 +55,36 @@ def unscored(split: Split, tasks: Sequence[str], reason: str) -> SplitScore:
     return SplitScore(split=split, average=none, tasks=dict.fromkeys(tasks, none), counts={})
 
 
-def _outputs(model: Model, prompts: Sequence[str]) -> Sequence[str | None]:
+def _outputs(model: Model, prompts: Sequence[str], shortest: str) -> Sequence[str | None]:
+    """The outputs of a batch, one by one where it fails as a whole; None where one fails alone.
+
+    A device that fails must not pass for wrong answers: an item counts as failed alone only while
+    the model still answers another prompt, of this batch or, for a batch of one, the shortest.
+    """
+    outputs = _completed(model, prompts)
+    if outputs is not None:
+        return outputs
+    others = prompts if len(prompts) > 1 else (shortest,)
+    control = next((other for other in others if _completed(model, (other,))), None)
+    alone: list[str | None] = []
+    for prompt in prompts:
+        found = _completed(model, (prompt,))
+        if found is None and (control is None or not _completed(model, (control,))):
+            raise SealUnavailable(
+                "GENERATION_FAILED",
+                f"generation of a batch of {len(prompts)} fails on the device, not on one item; "
+                "see serve.log of the sealed set, then ask again",
+            )
+        alone.append(found[0] if found else None)
+    return alone
+
+
+def _completed(model: Model, prompts: Sequence[str]) -> list[str] | None:
     try:
         return model.complete(prompts)
     except (RuntimeError, ValueError, MemoryError) as error:
-        # A failure of the device or of one prompt: recorded as the verdict of each of its items.
         os.write(2, f"generation of {len(prompts)} outputs: {type(error).__name__}\n".encode())
-        return [None] * len(prompts)
+        return None
 
 
 def _verdict(benchmark: Benchmark, item: Item, output: str | None) -> ItemVerdict:

@@ -5,8 +5,9 @@ from collections.abc import Mapping, Sequence
 
 from rsi_master.core.artifact import Row
 from rsi_master.core.score import Split
+from rsi_master.programs.nano import format as text_format
 from rsi_master.programs.nano import graders, minilang, suite, verifiers
-from rsi_master.programs.nano.format import TASKS
+from rsi_master.programs.nano.format import ANSWER_TOKENS, TASKS
 from rsi_master.programs.nano.problem import Item as NanoItem
 from rsi_master.programs.sealed.benchmark import Base, Decoding, Grade, Item, Model, Question
 
@@ -18,7 +19,8 @@ class Nano:
 
     name = "nano"
     tasks: tuple[str, ...] = TASKS
-    decoding = Decoding(max_new_tokens=96, batch_size=128)
+    decoding = Decoding(max_new_tokens=ANSWER_TOKENS, batch_size=128)
+    libraries: tuple[str, ...] = ("torch", "transformers", "tokenizers", "numpy")
 
     def draw(self, secret: bytes, counts: Mapping[Split, int]) -> Mapping[Split, list[Question]]:
         """A secret sample of each split; raises ValueError when a split holds fewer."""
@@ -43,7 +45,8 @@ class Nano:
 
     def grader_source(self) -> bytes:
         """The modules that read and check answers."""
-        return "".join(inspect.getsource(m) for m in (graders, verifiers, minilang)).encode()
+        modules = (graders, verifiers, minilang, text_format)
+        return "".join(inspect.getsource(module) for module in modules).encode()
 
     def model(self, base: Base) -> Model:
         """The base in transformers; torch is imported here and not before."""

@@ -21,10 +21,10 @@ from rsi_master.core.sealed import SealedSet
 from rsi_master.core.sealed_wire import CHECKPOINT_FILE
 from rsi_master.domains.training.tensors import Unreadable
 from rsi_master.programs.sealed.benchmark import Base, Benchmark, Item, Question, find
+from rsi_master.programs.sealed.protocol import protocol_digest
 from rsi_master.programs.sealed.weights import Weights
 
 OPENINGS = "openings.jsonl"
-DENOMINATOR = "all drawn items; an error is 0 points; average is the unweighted mean over tasks"
 _SPLITS: tuple[Split, ...] = get_args(Split)
 
 
@@ -97,8 +97,8 @@ def load(folder: Path, base_folder: Path) -> Vault:
     if protocol_digest(benchmark, base) != public.protocol:
         raise SealUnavailable(
             "SEAL_PROTOCOL",
-            f"grader, decoding or tokenizer differ from those sealed in {folder}; "
-            "install the version it was sealed with, or seal a new set",
+            "evaluator, decoding, tokenizer or libraries differ from those sealed with in "
+            f"{folder}; install them again, or seal a new set",
         )
     return Vault(manifest, benchmark, base, items, pools)
 
@@ -113,20 +113,6 @@ def read_base(folder: Path) -> Base:
             "SEAL_BASE", f"{folder} holds no readable {CHECKPOINT_FILE}"
         ) from cause
     return Base(files, weights)
-
-
-def protocol_digest(benchmark: Benchmark, base: Base) -> str:
-    """Digest of all that turns a checkpoint into a score, apart from the items."""
-    read_by_model = {n: digest(data) for n, data in base.files.items() if n.endswith(".json")}
-    rules = {
-        "benchmark": benchmark.name,
-        "tasks": list(benchmark.tasks),
-        "decoding": benchmark.decoding.model_dump(mode="json"),
-        "grader": digest(benchmark.grader_source()),
-        "base": read_by_model,
-        "denominator": DENOMINATOR,
-    }
-    return digest(encode(rules))
 
 
 def _sealed(secret: bytes, split: Split, questions: Sequence[Question]) -> tuple[Item, ...]:
