@@ -102,15 +102,12 @@ def below(pid: int) -> set[int]:
     found: set[int] = set()
     waiting = [pid]
     while waiting:
+        tasks = Path(f"/proc/{waiting.pop()}/task")
         with contextlib.suppress(OSError):
-            tasks = list(Path(f"/proc/{waiting[-1]}/task").iterdir())
-            waiting.pop()
-            for task in tasks:
+            for task in list(tasks.iterdir()):
                 children = [int(word) for word in (task / "children").read_text().split()]
                 found.update(children)
                 waiting.extend(children)
-            continue
-        waiting.pop()
     return found
 
 

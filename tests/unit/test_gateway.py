@@ -14,6 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rsi_master.core.action import Action, Amounts, Role
+from rsi_master.core.artifact import Row
 from rsi_master.core.budget import ZERO
 from rsi_master.core.dataset import DatasetRegistered
 from rsi_master.core.errors import Misuse, OverBudget, PolicyDenied, RsiError, SealUnavailable
@@ -21,6 +22,7 @@ from rsi_master.core.facts import CODEC
 from rsi_master.core.graph import ReviewSubmitted
 from rsi_master.core.run import ActionDenied, ActionIntended, ActionRead, ActionSettled
 from rsi_master.core.score import Split
+from rsi_master.core.sealed import ScanReport
 from rsi_master.core.state import State
 from rsi_master.domains.control.actions import Guide, Quota
 from rsi_master.expos.catalogue import Catalogue, Desk, Domain, Handler, Outcome, Rule
@@ -227,6 +229,18 @@ def test_a_recipe_with_an_unsound_estimate_reserves_nothing(
     assert rig.submit(node, data)
 
 
+@pytest.mark.parametrize(
+    "need",
+    [Amounts(device_seconds=math.nan), Amounts(evaluations=-1), Amounts(experiments=10**400)],
+)
+def test_what_cannot_be_reserved_is_an_internal_fault(rig: Rig, need: Amounts) -> None:
+    books = rig.state.books.left()
+    with pytest.raises(RsiError) as failed:
+        with_entry(rig, Guide, reserve=lambda *_: need).act("run.guide", text="look there")
+    assert (failed.value.code, denial(rig).rule) == ("INTERNAL", "internal")
+    assert (rig.state.books.left(), rig.state.intents) == (books, {})
+
+
 def test_a_rule_that_fails_denies(rig: Rig) -> None:
     with pytest.raises(RsiError) as failed:
         with_entry(rig, Guide, Rule("odd", Guide, raising)).act("run.guide", text="look there")
@@ -324,15 +338,17 @@ def test_a_node_that_was_caught_too_often_writes_no_more(rig: Rig) -> None:
 
 
 def test_asking_at_once_tells_no_more(rig: Rig) -> None:
+    """All are allowed to ask before the first is counted."""
     codes: list[str] = []
-    barrier = threading.Barrier(12)
+    together, scan = threading.Barrier(12), rig.sealed.scan
 
-    def ask() -> None:
-        barrier.wait(20)
-        codes.append(create(main, text))
+    def wait_for_all(rows: Sequence[Row]) -> ScanReport:
+        together.wait(20)
+        return scan(rows)
 
     main, text = rig.main(), leaking(rig)
-    threads = [threading.Thread(target=ask) for _ in range(12)]
+    rig.sealed.scan = wait_for_all  # type: ignore[method-assign]
+    threads = [threading.Thread(target=lambda: codes.append(create(main, text))) for _ in range(12)]
     for thread in threads:
         thread.start()
     for thread in threads:

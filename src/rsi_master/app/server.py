@@ -16,7 +16,7 @@ from typing import Any
 from rsi_master.core.errors import Broken, Misuse, RsiError
 from rsi_master.expos.gateway import Gateway
 
-LINE_BYTES = 1_000_000
+LINE_BYTES = 256_000
 SECONDS = 600.0
 
 
@@ -28,6 +28,8 @@ class _Handler(socketserver.StreamRequestHandler):
         while line := self.rfile.readline(LINE_BYTES):
             answer = answer_line(gateway, line)
             self.wfile.write(json.dumps(answer).encode() + b"\n")
+            if not line.endswith(b"\n"):
+                return
 
 
 class _Server(socketserver.ThreadingUnixStreamServer):

@@ -27,8 +27,9 @@ from rsi_master.core.experiment import (
     Rejection,
     Stage,
 )
-from rsi_master.core.job import Ending, JobStatus
+from rsi_master.core.job import Ending, Job, JobStatus
 from rsi_master.core.score import EvaluationResult
+from rsi_master.core.text import clean
 from rsi_master.expos.attempts import Begin, Close, Poll, next_step
 from rsi_master.expos.endings import attempt_ended, attempt_fenced, experiment_closed, spent
 from rsi_master.expos.exam import Exam, Pair
@@ -141,9 +142,9 @@ class Engine:
         job = None
         spec: Artifact | None = None
         if begin.stage == "train" and experiment.queued is not None:
-            job = plant.trainer.job(
-                experiment.queued, name, self._weights_of(experiment.queued), seconds
-            )
+            job = self._job(experiment.queued, name, seconds)
+            if job is None:
+                return
             spec = plant.objects.put_bytes("job", encode(job.model_dump(mode="json")))
         planned = AttemptPlanned(
             experiment=experiment.id,
@@ -159,6 +160,18 @@ class Engine:
             plant.compute.submit(job)
             return
         self._scoring.begin(name, self._checkpoint_of(experiment), seconds)
+
+    def _job(self, queued: ExperimentQueued, name: str, seconds: float) -> Job | None:
+        """The job of an attempt; a recipe that cannot make one fails its experiment."""
+        try:
+            return self._plant.trainer.job(queued, name, self._weights_of(queued), seconds)
+        except Exception as problem:  # noqa: BLE001 - the boundary to installed recipes
+            detail = clean(f"{type(problem).__name__}: {problem}")
+            close = Close("failed", "JOB_INVALID", detail, refund=False)
+            with self._lock:
+                experiment = self._plant.state.experiments[queued.experiment]
+                self._append(self._closed(experiment, close))
+            return None
 
     def _poll_training(self, experiment: Experiment, attempt: Attempt) -> None:
         plant = self._plant

@@ -35,6 +35,9 @@ class Gateway(Protocol):
         """Carry out one action; raises an RsiError that says why not."""
 
 
+ARGUMENT_CHARS = 64_000
+
+
 @dataclass(frozen=True)
 class Parts:
     """What the gateway works with; picked by the application."""
@@ -70,6 +73,10 @@ class LocalGateway:
     def submit(self, token: str, name: str, arguments: Mapping[str, object]) -> Value:
         """See `Gateway`."""
         caller = self._parts.tokens.caller(token)
+        if len(str(arguments)) > ARGUMENT_CHARS:
+            raise Misuse(
+                "TOO_LARGE", f"{name[:60]!r}: over {ARGUMENT_CHARS} characters of arguments"
+            )
         try:
             request = self._typed(caller, name, arguments)
             if request.entry.action.effect == "read":
@@ -202,8 +209,10 @@ class LocalGateway:
         self._append(caller, denied)
 
     def _append(self, caller: Caller, fact: Fact) -> None:
+        """Record a read or a denial; a finished run's record takes nothing more."""
         with self._lock:
-            self._parts.ledger.append(caller, (fact,))
+            if self._parts.state.finished is None:
+                self._parts.ledger.append(caller, (fact,))
 
     def _recent(self, count: int) -> tuple[Event, ...]:
         start = max(0, self._parts.state.position + 1 - count)

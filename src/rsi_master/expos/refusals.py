@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from rsi_master.core.action import Action
 from rsi_master.core.errors import Misuse, OverBudget, PolicyDenied, RsiError
 from rsi_master.core.run import SCREENED, ActionDenied, Denial
+from rsi_master.core.text import clean
 from rsi_master.expos.policy import Decision
 from rsi_master.expos.screen import HITS
 
@@ -110,5 +111,5 @@ def _denied(
     name: str, arguments: dict[str, object], kind: Denial, rule: str, reason: str
 ) -> ActionDenied:
     return ActionDenied(
-        action=name[:100], arguments=arguments, decision=kind, rule=rule, reason=reason[:500]
+        action=clean(name, 100), arguments=arguments, decision=kind, rule=rule, reason=reason[:500]
     )

@@ -149,14 +149,14 @@ def _pair(word: str, texts: frozenset[str]) -> tuple[str, object]:
         return name, value
     try:
         return name, json.loads(value)
-    except ValueError:
+    except (ValueError, RecursionError):
         return name, value
 
 
 def _object(text: str, origin: str) -> Mapping[str, object]:
     try:
         raw = json.loads(text)
-    except ValueError as cause:
+    except (ValueError, RecursionError) as cause:
         raise Misuse("BAD_ARGUMENT", f"{origin} is not JSON: {cause}") from cause
     if not isinstance(raw, dict):
         raise Misuse("BAD_ARGUMENT", f"{origin} is not a JSON object of fields")

@@ -15,6 +15,7 @@ from rsi_master.core.experiment import BASE, Experiment
 from rsi_master.core.graph import Node, ReviewRequested, WorkerCreated
 from rsi_master.core.score import Scored
 from rsi_master.core.state import State
+from rsi_master.expos.harvest import tail
 from rsi_master.expos.lineage import selectable
 from rsi_master.interfaces import words
 
@@ -200,12 +201,7 @@ def _planned(experiment: Experiment) -> int:
 
 def _last_step(metrics: Path) -> int | None:
     """The step of the last whole line; a job may be writing the one after it."""
-    try:
-        with metrics.open("rb") as file:
-            file.seek(max(0, metrics.stat().st_size - TAIL_BYTES))
-            lines = file.read().split(b"\n")
-    except OSError:
-        return None
+    lines = tail(metrics, TAIL_BYTES).split(b"\n")
     for line in reversed(lines[:-1]):
         raw = _object(line)
         if isinstance(raw.get("step"), int):
@@ -216,6 +212,6 @@ def _last_step(metrics: Path) -> int | None:
 def _object(line: bytes) -> Mapping[str, object]:
     try:
         raw = json.loads(line)
-    except ValueError:
+    except (ValueError, RecursionError):
         return {}
     return raw if isinstance(raw, dict) else {}

@@ -1,5 +1,6 @@
 """What an event means to the operator, in one sentence; most events mean nothing worth a line."""
 
+from collections import Counter
 from dataclasses import dataclass
 from functools import singledispatch
 
@@ -195,8 +196,9 @@ def _(fact: ReviewRequested, event: Event, state: State) -> Told:
 
 @_tell.register
 def _(fact: ReviewSubmitted, event: Event, state: State) -> Told:
-    verdicts = words.listed((finding.verdict for finding in fact.findings), "no finding")
-    return fact.node, f"reports: {verdicts}; {fact.recommendation}"
+    verdicts = Counter(finding.verdict for finding in fact.findings)
+    told = words.listed((f"{number} {verdict}" for verdict, number in verdicts.items()), "none")
+    return fact.node, f"reports findings: {told}; {fact.recommendation}"
 
 
 @_tell.register
