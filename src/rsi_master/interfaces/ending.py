@@ -115,8 +115,7 @@ def _next(end: Ending, path: str) -> list[str]:
     if end.champion is not None:
         take = f"show champion --run {path} --out champion"
         steps.append((take, "its weights and tokenizer, for transformers"))
-    width = max(len(command) for command, _ in steps)
-    return [f"  {rsi} {command:<{width}}  # {why}" for command, why in steps]
+    return [line for command, why in steps for line in (f"  # {why}", f"  {rsi} {command}")]
 
 
 def _claim_lines(end: Ending) -> list[str]:

@@ -111,7 +111,7 @@ def best_of(views: list[WorkerExperimentView]) -> WorkerExperimentView | None:
 def summary(task: Assignment, seen: list[WorkerExperimentView]) -> dict[str, object]:
     """A short account that cites the own experiments."""
     best = best_of(seen)
-    lines = [f"{task.direction}: {len(seen)} experiments."]
+    lines = [f"{task.direction}: {len(seen)} experiment{'s' if len(seen) != 1 else ''}."]
     for view in seen:
         value = _value(view.dev)
         score = f"dev {value:.3f}" if value is not None else view.reason or view.lifecycle
@@ -181,7 +181,7 @@ def _short(rate: float) -> float:
 
 def _settings(recipe: Recipe) -> str:
     words = (str(recipe.get("method", "")), f"lr {recipe.get('learning_rate')}")
-    return " ".join((*words, f"{recipe.get('epochs')} epochs"))
+    return " ".join((*words, f"epochs {recipe.get('epochs')}"))
 
 
 def _value(score: SplitScore | None) -> float | None:

@@ -19,7 +19,7 @@ PROJECTIONS: Final[dict[Target, tuple[str, ...]]] = {
 LORA_FIELDS: Final = frozenset({"lora_rank", "lora_alpha", "lora_targets"})
 MODELS: Final = ("transformers.models.qwen3.modeling_qwen3",)
 START_SECONDS: Final = 30.0
-TOKENS_PER_SECOND: Final = 8_000.0
+TOKENS_PER_SECOND: Final = 4_000.0
 
 
 class SftSpec(RecipeSpec):
