@@ -124,6 +124,15 @@ def test_links_between_pages_lead_somewhere(page: str) -> None:
     assert lost == []
 
 
+def test_the_readme_shows_a_run_and_says_where_it_comes_from() -> None:
+    shown = (ROOT / "README.md").read_text("utf-8").split("<!-- demo -->")[1]
+    shown = shown.split("<!-- /demo -->")[0]
+    assert "on the holdout" in shown
+    assert "make bench" in shown
+    for line in re.findall(r"^    (?!…)(.+)$", shown, re.MULTILINE):
+        assert line in (ROOT / "docs" / "demo.md").read_text("utf-8")
+
+
 def test_the_readme_lists_every_command() -> None:
     listed = re.findall(r"^\| `rsi (\w+)", readme(), re.MULTILINE)
     assert sorted(listed) == sorted(typer.main.get_command(app).commands)  # type: ignore[attr-defined]

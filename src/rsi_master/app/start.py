@@ -230,7 +230,8 @@ def floor_of(contract: Contract) -> JobTier:
         raise Refused(
             "ISOLATION_FLOOR",
             "the floor 'host' needs sealed data under another user or machine, which this version "
-            'cannot attach; accept less with: [isolation] floor = "namespaces"',
+            "cannot attach; accept less in the contract: under [isolation] write "
+            'floor = "namespaces"',
         )
     return floor
 
