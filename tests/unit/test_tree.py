@@ -3,6 +3,9 @@
 import os
 from pathlib import Path
 
+import pytest
+
+from rsi_master.expos.harvest import tail
 from rsi_master.expos.tree import remove_tree
 
 
@@ -54,3 +57,17 @@ def test_nothing_to_remove_is_no_error(tmp_path: Path) -> None:
     (tmp_path / "link").symlink_to(tmp_path)
     remove_tree(tmp_path / "link")
     assert tmp_path.is_dir()
+
+
+def test_a_file_that_may_not_be_read_has_no_tail(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    log = tmp_path / "log.txt"
+    log.write_text("last words")
+    assert tail(log, 5) == b"words"
+
+    def refused(*_: object) -> int:
+        raise PermissionError(13, "not yours")
+
+    monkeypatch.setattr(os, "open", refused)
+    assert tail(log, 5) == b""
