@@ -11,6 +11,7 @@ from rsi_master.app import start
 from rsi_master.app.folder import RunFolder
 from rsi_master.app.home import Home
 from rsi_master.app.reader import check, read
+from rsi_master.core.errors import Refused
 from rsi_master.core.run import ClaimOpened
 from rsi_master.expos.notary import EVERY
 from rsi_master.expos.notes import Note, create_key
@@ -108,6 +109,16 @@ def test_a_record_signed_anew_by_another_key_is_named(
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("RSI_HOME", str(home.root))
         assert "NOTE_WRONG_KEY" in {flaw["code"] for flaw in verified(copy, capsys)}
+
+
+def test_a_changed_contract_is_refused_by_the_field_that_differs(
+    copy: RunFolder, home: Home
+) -> None:
+    text = copy.contract_text().replace("experiments = 12", "experiments = 99")
+    copy.contract_file.write_text(text)
+    with pytest.raises(Refused, match=r"budget\.experiments: 99 != 12") as refused:
+        start.run(copy, home)
+    assert refused.value.code == "CONTRACT_CHANGED"
 
 
 def test_a_replaced_artifact_is_named(copy: RunFolder, capsys: pytest.CaptureFixture[str]) -> None:

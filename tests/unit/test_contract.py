@@ -8,7 +8,6 @@ from pydantic import BaseModel
 
 from rsi_master.core.contract import Contract, parse
 from rsi_master.core.errors import Refused
-from rsi_master.core.job import STRENGTH, Tier
 
 Model = TypeVar("Model", bound=BaseModel)
 TEXT = f"""
@@ -141,10 +140,3 @@ def test_every_rule_and_every_default_is_in_the_digest(path: tuple[str, ...]) ->
 
 def test_equal_contracts_do_not_differ() -> None:
     assert parse(TEXT, "a").differences(parse(TEXT, "b")) == ()
-
-
-@pytest.mark.parametrize("floor", STRENGTH)
-def test_a_floor_accepts_itself_and_what_is_stronger(floor: Tier) -> None:
-    isolation = parse(TEXT + f'\n[isolation]\nfloor = "{floor}"\n', "a").isolation
-    accepted = [tier for tier in STRENGTH if isolation.accepts(tier)]
-    assert accepted == [tier for tier in STRENGTH if STRENGTH[tier] >= STRENGTH[floor]]

@@ -20,12 +20,14 @@ from rsi_master.app import plugins
 from rsi_master.app.catalog import catalogue
 from rsi_master.app.folder import RunFolder
 from rsi_master.app.home import Home
-from rsi_master.core.contract import Contract
+from rsi_master.core.contract import Contract, parse
+from rsi_master.core.errors import Refused
 from rsi_master.core.event import Event
 from rsi_master.core.facts import CODEC
 from rsi_master.core.job import Program
 from rsi_master.core.ports import EventStore, ObjectStore
 from rsi_master.core.recipe import Recipe
+from rsi_master.core.run import RunOpened
 from rsi_master.core.state import State
 from rsi_master.core.warm import JobTier
 from rsi_master.expos.gateway import LocalGateway, Parts
@@ -55,7 +57,6 @@ class Lab:
     recipes: dict[str, Recipe]
     lock: threading.RLock
     clock: SystemClock
-    signer: Signer
 
 
 @contextlib.contextmanager
@@ -76,26 +77,20 @@ def open_lab(
         for follower in followers:
             follower(event)
 
+    clock, ids = SystemClock(), Uuid7()
+    objects, tokens = FolderObjects(folder.objects), Tokens(home.tokens(folder.id))
     with contextlib.ExitStack() as stack:
         stack.enter_context(RunLock(folder.lock))
         stack.enter_context(RunLock(home.lock(folder.id)))
         store: EventStore = SqliteEvents(folder.ledger)
         stack.callback(store.close)
+        same_contract(store, objects, contract)
+        stamp = Stamp(clock, ids, contract.digest())
         notary = Notary(folder.id, signer, NoteFolder(folder.notes))
-        ids = Uuid7()
         ledger = stack.enter_context(
-            Ledger(
-                wrap(store) if wrap else store,
-                CODEC,
-                Stamp(SystemClock(), ids, contract.digest()),
-                follow,
-                notary,
-            )
+            Ledger(wrap(store) if wrap else store, CODEC, stamp, follow, notary)
         )
         sealed = stack.enter_context(SealedProcess(sealed_set, base))
-        objects = FolderObjects(folder.objects)
-        tokens = Tokens(home.tokens(folder.id))
-        clock = SystemClock()
         parts = Parts(
             contract=contract,
             catalogue=catalogue(recipes),
@@ -120,7 +115,24 @@ def open_lab(
             recipes=recipes,
             lock=lock,
             clock=clock,
-            signer=signer,
+        )
+
+
+def same_contract(store: EventStore, objects: ObjectStore, contract: Contract) -> None:
+    """Refuse a contract other than the one that the run began with, naming what differs."""
+    first = next(iter(store.read()), None)
+    if first is None:
+        return
+    opened = CODEC.read(first).fact
+    if not isinstance(opened, RunOpened):
+        return
+    recorded = parse(objects.get_bytes(opened.contract.digest).decode(), "the recorded contract")
+    changed = contract.differences(recorded)
+    if changed:
+        raise Refused(
+            "CONTRACT_CHANGED",
+            f"contract.toml differs from the contract of the run (here != recorded): "
+            f"{'; '.join(changed)}; put it back, or start a new run",
         )
 
 

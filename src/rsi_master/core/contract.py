@@ -12,7 +12,7 @@ from pydantic import AfterValidator, ConfigDict, Field, ValidationError, model_v
 
 from rsi_master.core.canonical import digest, encode
 from rsi_master.core.errors import Refused
-from rsi_master.core.job import STRENGTH, Tier
+from rsi_master.core.job import Tier
 from rsi_master.core.model import Value
 from rsi_master.core.score import Feedback
 
@@ -99,10 +99,6 @@ class Isolation(Section):
     """The weakest isolation under which the run may work; `none` voids every integrity claim."""
 
     floor: Tier = "landlock"
-
-    def accepts(self, tier: Tier) -> bool:
-        """Whether that tier reaches the floor."""
-        return STRENGTH[tier] >= STRENGTH[self.floor]
 
 
 class Contract(Section):

@@ -11,7 +11,6 @@ from rsi_master.core.event import Fact
 from rsi_master.core.experiment import Purpose
 from rsi_master.core.model import Value
 
-NodeStatus = Literal["active", "finalised"]
 Finding = Literal["supported", "refuted", "inconclusive", "invalid"]
 
 

@@ -74,7 +74,6 @@ class State:
     guidance: list[GuidanceGiven] = field(default_factory=list)
     claim: ClaimOpened | None = None
     claim_position: int = -1
-    claim_at: float = 0.0
     claimed: ClaimScored | ClaimFailed | None = None
     finish_asked: FinishAsked | None = None
     stop_asked: StopAsked | None = None
@@ -244,7 +243,6 @@ class State:
     def _(self, fact: ClaimOpened) -> None:
         self.claim = fact
         self.claim_position = self.position
-        self.claim_at = self.at
 
     @_fold.register
     def _(self, fact: ClaimScored) -> None:

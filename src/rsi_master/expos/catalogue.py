@@ -139,7 +139,3 @@ class Catalogue:
             place = ".".join(str(part) for part in problem["loc"]) or "arguments"
             given = repr(problem["input"])[:120]
             raise Misuse("BAD_ARGUMENT", f"{name}: {place} = {given}: {problem['msg']}") from cause
-
-    def names_for(self, role: Role) -> tuple[str, ...]:
-        """Actions that a role has a view of."""
-        return tuple(name for name, entry in self._entries.items() if role in entry.views)

@@ -6,7 +6,7 @@ for the disk or the sealed process, so that intents of several callers share one
 """
 
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -244,9 +244,6 @@ class Session:
     def act(self, name: str, **arguments: object) -> Value:
         """Submit one action under this token."""
         return self.gateway.submit(self.token, name, arguments)
-
-
-Opener = Callable[[Caller], Session]
 
 
 def _plain(action: Action) -> dict[str, object]:
