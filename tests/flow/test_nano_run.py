@@ -154,5 +154,7 @@ def every_role_had_its_turn(record: Record) -> None:
         e for e in record.state.experiments.values() if e.queued and e.queued.purpose == "verify"
     ]
     assert {e.queued.seed for e in verified if e.queued} == {1009}
-    dropped = [d.dropped for d in record.state.datasets.values()]
-    assert all("SEALED_PROMPT" not in reasons for reasons in dropped)
+    # A worked answer may hold a sealed question by chance: such a row goes, and hardly any other.
+    for dataset in record.state.datasets.values():
+        assert set(dataset.dropped) <= {"SEALED_PROMPT"}
+        assert dataset.rows >= 0.99 * dataset.offered
