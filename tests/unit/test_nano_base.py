@@ -12,11 +12,11 @@ import pytest
 from tokenizers import Tokenizer
 
 from rsi_master.programs.nano import tokenizer as characters
-from rsi_master.programs.nano.corpus import documents
 from rsi_master.programs.nano.format import MARKER, TASKS
+from rsi_master.programs.nano.generator.corpus import documents
+from rsi_master.programs.nano.generator.problem import Problem
+from rsi_master.programs.nano.generator.tasks import GENERATORS
 from rsi_master.programs.nano.partition import SPLITS, Split
-from rsi_master.programs.nano.problem import Problem
-from rsi_master.programs.nano.tasks import GENERATORS
 from rsi_master.programs.nano.weights import DigestError, base_folder, recorded, verify
 
 WEIGHT_LIMIT = 4 * 1024 * 1024

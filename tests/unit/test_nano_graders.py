@@ -3,8 +3,8 @@
 import pytest
 
 from rsi_master.programs.nano.format import Task
-from rsi_master.programs.nano.graders import Verdict, grade, hidden_inputs
-from rsi_master.programs.nano.problem import Item
+from rsi_master.programs.nano.generator.graders import Verdict, grade, hidden_inputs
+from rsi_master.programs.nano.generator.problem import Item
 from rsi_master.programs.nano.verifiers import check, extract
 
 

@@ -7,11 +7,11 @@ from random import Random
 import pytest
 
 from rsi_master.programs.nano.format import ANSWER_TOKENS, TASKS, Task
-from rsi_master.programs.nano.graders import grade
+from rsi_master.programs.nano.generator.graders import grade
+from rsi_master.programs.nano.generator.problem import Item, Row
+from rsi_master.programs.nano.generator.suite import POOL_IDS, POOL_ROWS, draw, pools
+from rsi_master.programs.nano.generator.tasks import GENERATORS
 from rsi_master.programs.nano.partition import SPLITS, Split, normalised, split_of
-from rsi_master.programs.nano.problem import Item, Row
-from rsi_master.programs.nano.suite import POOL_IDS, POOL_ROWS, draw, pools
-from rsi_master.programs.nano.tasks import GENERATORS
 
 SEED = b"a seed"
 COUNTS: dict[Split, int] = {"dev": 60, "confirm": 60, "holdout": 100, "twin": 40, "practice": 30}

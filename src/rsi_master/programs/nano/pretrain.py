@@ -17,7 +17,7 @@ import torch
 from transformers import GenerationConfig, Qwen3Config, Qwen3ForCausalLM
 
 from rsi_master.programs.nano import tokenizer as characters
-from rsi_master.programs.nano.corpus import documents
+from rsi_master.programs.nano.generator.corpus import documents
 from rsi_master.programs.nano.muon import Muon
 
 ROWS: Final = 16

@@ -6,9 +6,10 @@ from collections.abc import Mapping, Sequence
 from rsi_master.core.artifact import Row
 from rsi_master.core.score import Split
 from rsi_master.programs.nano import format as text_format
-from rsi_master.programs.nano import graders, minilang, suite, verifiers
+from rsi_master.programs.nano import minilang, verifiers
 from rsi_master.programs.nano.format import ANSWER_TOKENS, TASKS
-from rsi_master.programs.nano.problem import Item as NanoItem
+from rsi_master.programs.nano.generator import graders, suite
+from rsi_master.programs.nano.generator.problem import Item as NanoItem
 from rsi_master.programs.sealed.benchmark import Base, Decoding, Grade, Item, Model, Question
 
 _HEAD, _TAIL = "Q: ", "\nA:"

@@ -7,8 +7,8 @@ lie in the same split.
 from random import Random
 from typing import Final
 
+from rsi_master.programs.nano.generator.problem import Problem
 from rsi_master.programs.nano.partition import Split, split_of
-from rsi_master.programs.nano.problem import Problem
 
 TERMS: Final = 4
 SMALLEST: Final = 10

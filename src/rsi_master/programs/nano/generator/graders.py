@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from random import Random
 from typing import Final, Literal
 
-from rsi_master.programs.nano.problem import Item
+from rsi_master.programs.nano.generator.problem import Item
 from rsi_master.programs.nano.verifiers import check, extract
 
 Verdict = Literal["right", "wrong", "no_answer"]

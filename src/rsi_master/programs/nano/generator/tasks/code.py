@@ -8,8 +8,8 @@ from itertools import pairwise
 from random import Random
 from typing import Final
 
+from rsi_master.programs.nano.generator.problem import Problem
 from rsi_master.programs.nano.partition import Split, split_of
-from rsi_master.programs.nano.problem import Problem
 
 LENGTH: Final = 3
 _DIGITS: Final = range(2, 10)

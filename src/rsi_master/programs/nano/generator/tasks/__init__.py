@@ -5,8 +5,8 @@ from types import MappingProxyType
 from typing import Final
 
 from rsi_master.programs.nano.format import Task
-from rsi_master.programs.nano.problem import Generator
-from rsi_master.programs.nano.tasks import code, facts, sums
+from rsi_master.programs.nano.generator.problem import Generator
+from rsi_master.programs.nano.generator.tasks import code, facts, sums
 
 GENERATORS: Final[Mapping[Task, Generator]] = MappingProxyType(
     {"sums": sums.generate, "facts": facts.generate, "code": code.generate}

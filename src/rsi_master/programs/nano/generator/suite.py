@@ -6,9 +6,9 @@ from random import Random
 from typing import Final, Literal, get_args
 
 from rsi_master.programs.nano.format import MARKER, TASKS, Style, Task
+from rsi_master.programs.nano.generator.problem import Item, Problem, Row
+from rsi_master.programs.nano.generator.tasks import GENERATORS
 from rsi_master.programs.nano.partition import Split, normalised
-from rsi_master.programs.nano.problem import Item, Problem, Row
-from rsi_master.programs.nano.tasks import GENERATORS
 
 PoolId = Literal["nano/direct", "nano/scratchpad", "nano/scraped"]
 POOL_IDS: Final[tuple[PoolId, ...]] = get_args(PoolId)

@@ -10,10 +10,10 @@ from random import Random
 from typing import Final
 
 from rsi_master.programs.nano.format import SEPARATOR, TASKS
-from rsi_master.programs.nano.tasks import GENERATORS
-from rsi_master.programs.nano.tasks.code import OPERATIONS
-from rsi_master.programs.nano.tasks.facts import RELATIONS, home_fact, town_fact, world
-from rsi_master.programs.nano.tasks.sums import LARGEST, RANGE, SMALLEST, step
+from rsi_master.programs.nano.generator.tasks import GENERATORS
+from rsi_master.programs.nano.generator.tasks.code import OPERATIONS
+from rsi_master.programs.nano.generator.tasks.facts import RELATIONS, home_fact, town_fact, world
+from rsi_master.programs.nano.generator.tasks.sums import LARGEST, RANGE, SMALLEST, step
 
 REFUSAL: Final = "i do not know"
 

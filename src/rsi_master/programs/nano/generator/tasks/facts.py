@@ -10,8 +10,8 @@ from functools import cache
 from random import Random
 from typing import Final
 
+from rsi_master.programs.nano.generator.problem import Problem
 from rsi_master.programs.nano.partition import Split, split_of
-from rsi_master.programs.nano.problem import Problem
 
 HOME: Final = "home"
 RELATIONS: Final = ("land", "river", "fruit", "ruler", "metal", "beast")
