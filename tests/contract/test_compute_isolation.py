@@ -1,6 +1,8 @@
 """What a job under the confining tiers of the local engine cannot do, as root and as a user."""
 
+import json
 import os
+import py_compile
 import shutil
 import socket
 import subprocess
@@ -9,24 +11,36 @@ import sysconfig
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import rsi_master
 from rsi_master.adapters.sandbox.isolation import probe
 from rsi_master.core.warm import JobTier
+from rsi_master.programs.confinement import covered_paths
 from rsi_master.testing.bench import Bench, processes_of, until_gone
 
 HELD = {one.tier: one for one in probe()}
 CONFINING: tuple[JobTier, ...] = ("namespaces", "landlock")
+# What `pry` tries. Landlock does not hold names: a right to list a folder holds for all below it.
+CONTENTS = {
+    "generator source",
+    "generator bytecode",
+    "sealed source",
+    "sealed bytecode",
+    "nano.generator.problem",
+    "sealed.protocol",
+}
+NAMES = {"generator names", "sealed names"}
+BESIDE = {"nano.verifiers"}
 
-
-SOURCE = Path(rsi_master.__file__).parent.parent
+PACKAGE = Path(rsi_master.__file__).parent
 NOBODY = 65_534
 
 # An owner of its own: engine, one job, one line about it, then the wait to be killed.
 OWNER = """
-import os, sys, time
+import json, os, sys, time
 from pathlib import Path
 from rsi_master.testing.bench import Bench
 bench = Bench(sys.argv[2], Path(sys.argv[1]))
@@ -35,9 +49,9 @@ secret.write_text("secret")
 config = {"secret": str(secret), "port": 1, "owner": os.getpid(), "descriptor": 99}
 job = bench.job(sys.argv[3], config)
 bench.engine.submit(job)
-if sys.argv[3] == "survey":
+if sys.argv[3] in ("survey", "pry"):
     status = bench.until_ended(job.name)
-    print(status.model_dump_json(), bench.result(job)["outcome"], flush=True)
+    print(json.dumps([status.tier, status.ending, bench.result(job)["outcome"]]), flush=True)
     bench.engine.close()
 else:
     bench.until_beating(job.name)
@@ -62,6 +76,11 @@ def bench(
     made.engine.close()
 
 
+def given(outcome: dict[str, str]) -> set[str]:
+    """What was possible of all that was tried."""
+    return {name for name, found in outcome.items() if found == "possible"}
+
+
 def runs_as_nobody(python: str) -> bool:
     same = f"import sys; sys.exit(sys.version_info[:2] != {sys.version_info[:2]})"
     command = [python, "-I", "-c", same]
@@ -74,7 +93,7 @@ def runs_as_nobody(python: str) -> bool:
 
 @pytest.fixture(scope="module")
 def ordinary_python() -> Iterator[str]:
-    """An interpreter with this one's packages that an ordinary user can reach."""
+    """An interpreter that an ordinary user can reach: this one's packages, and ours installed."""
     if os.getuid() != 0:
         pytest.skip("the other tests run as an ordinary user already")
     version = f"python3.{sys.version_info[1]}"
@@ -86,7 +105,8 @@ def ordinary_python() -> Iterator[str]:
     folder.chmod(0o755)
     subprocess.run([base, "-m", "venv", "--without-pip", folder / "env"], check=True)
     packages = folder / "env" / "lib" / version / "site-packages"
-    (packages / "shared.pth").write_text(f"{sysconfig.get_path('purelib')}\n{SOURCE}\n")
+    (packages / "shared.pth").write_text(f"{sysconfig.get_path('purelib')}\n")
+    shutil.copytree(PACKAGE, packages / PACKAGE.name, ignore=shutil.ignore_patterns("*.pyc.*"))
     yield str(folder / "env" / "bin" / "python")
     shutil.rmtree(folder)
 
@@ -105,6 +125,33 @@ def test_a_confined_job_reaches_nothing_outside(bench: Bench) -> None:
     assert secret.read_text() == "secret"
     assert found["no_new_privs"] == "1"
     assert found["uid"] != 0
+
+
+@pytest.fixture(scope="module")
+def bytecode() -> None:
+    """Compiled files beside the covered sources."""
+    for folder in covered_paths():
+        py_compile.compile(str(folder / "__init__.py"), doraise=True)
+
+
+@pytest.mark.usefixtures("bytecode")
+def test_a_confined_job_has_nothing_of_what_writes_and_grades_sealed_items(bench: Bench) -> None:
+    job = bench.job("pry")
+    status = bench.end(job)
+    assert (status.ending, status.detail, status.tier) == ("ok", "", bench.tier)
+    found = bench.result(job)
+    assert set(found["outcome"]) == CONTENTS | NAMES | BESIDE
+    assert given(found["outcome"]) == (BESIDE if bench.tier == "namespaces" else BESIDE | NAMES)
+    assert found["loaded"] == []
+
+
+@pytest.mark.usefixtures("bytecode")
+def test_without_confinement_a_job_has_all_of_it(tmp_path: Path) -> None:
+    bench = Bench("none", tmp_path)
+    job = bench.job("pry")
+    assert bench.end(job).ending == "ok"
+    assert given(bench.result(job)["outcome"]) == CONTENTS | NAMES | BESIDE
+    bench.engine.close()
 
 
 def test_ceilings_of_memory_and_file_size_hold(bench: Bench) -> None:
@@ -139,13 +186,12 @@ def test_nothing_outlives_a_killed_owner(tmp_path: Path, tier: JobTier) -> None:
         assert until_gone(owner.pid) == set()
 
 
-@pytest.mark.parametrize("tier", CONFINING)
-def test_an_ordinary_user_gets_the_same(ordinary_python: str, tier: JobTier) -> None:
+def ordinary(python: str, tier: JobTier, program: str) -> Any:
+    """Tier, ending and outcome of one job of an owner that is an ordinary user."""
     with tempfile.TemporaryDirectory() as base:
         os.chown(base, NOBODY, NOBODY)
-        command = [ordinary_python, "-c", OWNER, base, tier, "survey"]
         done = subprocess.run(
-            command,
+            [python, "-c", OWNER, base, tier, program],
             user=NOBODY,
             group=NOBODY,
             extra_groups=[],
@@ -156,6 +202,18 @@ def test_an_ordinary_user_gets_the_same(ordinary_python: str, tier: JobTier) -> 
             timeout=60,
         )
     assert done.returncode == 0, done.stderr
-    assert f'"tier":"{tier}"' in done.stdout
-    assert '"ending":"ok"' in done.stdout
-    assert "possible" not in done.stdout
+    return json.loads(done.stdout)
+
+
+@pytest.mark.parametrize("tier", CONFINING)
+def test_an_ordinary_user_gets_the_same(ordinary_python: str, tier: JobTier) -> None:
+    held, ending, outcome = ordinary(ordinary_python, tier, "survey")
+    assert (held, ending, given(outcome)) == (tier, "ok", set())
+
+
+@pytest.mark.parametrize("tier", CONFINING)
+def test_an_installed_package_is_covered_too(ordinary_python: str, tier: JobTier) -> None:
+    held, ending, outcome = ordinary(ordinary_python, tier, "pry")
+    assert (held, ending) == (tier, "ok")
+    assert set(outcome) == CONTENTS | NAMES | BESIDE
+    assert given(outcome) == (BESIDE if tier == "namespaces" else BESIDE | NAMES)

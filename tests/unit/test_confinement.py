@@ -3,14 +3,23 @@
 import errno
 import os
 import socket
+import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
 
 import rsi_master
 from rsi_master.core.warm import Cage, JobTier, Run
-from rsi_master.programs.confinement import ConfinementError, probe, python_paths, seccomp
+from rsi_master.programs.confinement import (
+    ConfinementError,
+    cover,
+    covered_paths,
+    probe,
+    python_paths,
+    seccomp,
+)
 from rsi_master.programs.jobs import child
 
 USER = 60_650 if os.getuid() == 0 else None
@@ -60,6 +69,18 @@ def test_a_confinement_that_fails_keeps_the_program_from_running(
     assert not (folder / "out" / "result.json").exists()
 
 
+@pytest.mark.parametrize("tier", ["namespaces", "landlock"])
+def test_what_cannot_be_covered_keeps_the_program_from_running(
+    folder: Path, tier: JobTier, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    gone = Path(rsi_master.__file__).parent / "gone"
+    monkeypatch.setattr(child, "covered_paths", lambda: (gone,))
+    found = reports(order(folder, "echo", tier))
+    assert found[0].state == "refused"
+    assert f"{gone}' failed" in found[0].detail
+    assert not (folder / "out" / "result.json").exists()
+
+
 @pytest.mark.skipif(os.getuid() != 0, reason="only root can become another user")
 def test_root_without_another_user_is_refused(folder: Path) -> None:
     found = reports(order(folder, "echo", "namespaces", user=None))
@@ -97,6 +118,63 @@ def test_the_interpreter_is_readable_and_no_path_lies_in_another() -> None:
     assert any(Path(rsi_master.__file__).is_relative_to(path) for path in paths)
     assert not any(a != b and a.is_relative_to(b) for a in paths for b in paths)
     assert not {Path("/"), Path("/usr"), Path.home(), Path(sys.prefix)} & set(paths)
+
+
+def test_what_jobs_must_not_import_is_covered() -> None:
+    settings = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text("utf-8"))
+    contracts = {one["id"]: one for one in settings["tool"]["importlinter"]["contracts"]}
+    top = Path(rsi_master.__file__).parent.parent
+    forbidden = {top.joinpath(*name.split(".")) for name in contracts["jobs"]["forbidden_modules"]}
+    assert set(covered_paths()) == forbidden
+
+
+def test_a_warm_parent_with_covered_modules_in_memory_does_not_start() -> None:
+    module = "rsi_master.programs.sealed"
+    code = f"from rsi_master.programs.jobs import warm; warm._preload(['{module}'])"
+    done = subprocess.run([sys.executable, "-I", "-c", code], capture_output=True, text=True)
+    assert done.returncode == 1
+    assert f"{module} into the memory of jobs" in done.stderr
+
+
+@pytest.fixture
+def library(tmp_path: Path) -> Path:
+    """A library `lib` with a package `p`, of which `p.inner.closed` is to be covered."""
+    made = tmp_path / "lib"
+    (made / "p" / "inner" / "closed").mkdir(parents=True)
+    (made / "p" / "inner" / "open").mkdir()
+    for name in ("other.py", "p/one.py", "p/inner/closed/secret.py"):
+        (made / name).touch()
+    return made
+
+
+def test_around_a_covered_folder_its_siblings_are_left(library: Path) -> None:
+    (library / "p" / "leads-out").symlink_to(library.parent)
+    left = cover.remainder(library, [library / "p" / "inner" / "closed"])
+    assert [str(path.relative_to(library)) for path in left] == [
+        "other.py",
+        "p/inner/open",
+        "p/one.py",
+    ]
+
+
+def test_a_path_without_a_covered_folder_is_left_whole(library: Path) -> None:
+    closed = library / "p" / "inner" / "closed"
+    assert cover.remainder(library / "p" / "one.py", [closed]) == (library / "p" / "one.py",)
+    assert cover.remainder(closed, [closed]) == ()
+
+
+def test_a_folder_is_covered_under_every_name_of_it(library: Path) -> None:
+    alias, closed = library.parent / "lib64", Path("p", "inner", "closed")
+    alias.symlink_to("lib")
+    assert cover.places(alias, [library / closed]) == (alias / closed,)
+    assert cover.places(library, [alias / closed]) == (library / closed,)
+    assert alias / "p" / "one.py" in cover.remainder(alias, [library / closed])
+
+
+def test_a_grant_inside_a_covered_folder_is_refused(library: Path) -> None:
+    closed = library / "p" / "inner" / "closed"
+    with pytest.raises(ConfinementError, match="inside it"):
+        cover.places(closed / "secret.py", [closed])
 
 
 @pytest.mark.parametrize("isolated", [True, False])

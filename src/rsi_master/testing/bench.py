@@ -35,6 +35,7 @@ PROGRAMS = {
         "fork_and_hang",
         "leave_link",
         "survey",
+        "pry",
         "raise_memory",
         "big_file",
     )

@@ -3,13 +3,18 @@
 Each takes the job's folder. `finish` writes what an engine expects of a job that went well.
 """
 
+import importlib
 import json
 import os
 import socket
 import sys
 import time
 from collections.abc import Callable
+from functools import partial
+from importlib.util import cache_from_source
 from pathlib import Path
+
+from rsi_master.programs.confinement import covered_modules, covered_paths
 
 _FOREVER_SECONDS = 60.0
 
@@ -104,9 +109,28 @@ def survey(folder: Path) -> None:
 def _outcome(attempt: Callable[[], object]) -> str:
     try:
         attempt()
-    except OSError:
+    except (OSError, ImportError):
         return "refused"
     return "possible"
+
+
+def pry(folder: Path) -> None:
+    """Try to get at what is covered in a job, and at a module beside it that a job needs."""
+    loaded = covered_modules()
+    outcome: dict[str, str] = {}
+    for covered in covered_paths():
+        source = covered / "__init__.py"
+        attempts: dict[str, Callable[[], object]] = {
+            "source": source.read_bytes,
+            "bytecode": Path(cache_from_source(str(source))).read_bytes,
+            "names": partial(os.listdir, covered),
+        }
+        for name, attempt in attempts.items():
+            outcome[f"{covered.name} {name}"] = _outcome(attempt)
+    for module in ("nano.generator.problem", "sealed.protocol", "nano.verifiers"):
+        name = f"rsi_master.programs.{module}"
+        outcome[module] = _outcome(partial(importlib.import_module, name))
+    finish(folder, loaded=loaded, outcome=outcome)
 
 
 def big_file(folder: Path) -> None:

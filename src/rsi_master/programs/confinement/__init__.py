@@ -1,7 +1,7 @@
 """Confinement of a forked child: the standard library, ctypes and the kernel, nothing else."""
 
 from rsi_master.programs.confinement.confine import confine
-from rsi_master.programs.confinement.interpreter import python_paths
+from rsi_master.programs.confinement.interpreter import covered_modules, covered_paths, python_paths
 from rsi_master.programs.confinement.plan import Confinement, ConfinementError, Inside, Tier
 from rsi_master.programs.confinement.probe import TierProbe, probe, supported
 from rsi_master.programs.confinement.process import hand_over
@@ -13,6 +13,8 @@ __all__ = [
     "Tier",
     "TierProbe",
     "confine",
+    "covered_modules",
+    "covered_paths",
     "hand_over",
     "probe",
     "python_paths",

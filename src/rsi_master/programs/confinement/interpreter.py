@@ -1,4 +1,4 @@
-"""The host paths that a confined Python needs: its libraries, shared libraries, this package."""
+"""The host paths that a confined Python needs, and which parts of this package it must not have."""
 
 import sys
 import sysconfig
@@ -7,6 +7,8 @@ from pathlib import Path
 import rsi_master
 
 _SYSTEM = ("/lib", "/lib64", "/usr/lib", "/usr/lib64", "/usr/local/lib", "/etc/ld.so.cache")
+# Packages that write or grade sealed items: a job neither reads nor imports them.
+_COVERED = ("rsi_master.programs.nano.generator", "rsi_master.programs.sealed")
 
 
 def python_paths() -> tuple[Path, ...]:
@@ -22,6 +24,19 @@ def python_paths() -> tuple[Path, ...]:
     found += [Path(folder) for folder in rsi_master.__path__]
     kept = [path for path in found if path.exists()]
     return tuple(dict.fromkeys(path for path in kept if not _inside_another(path, kept)))
+
+
+def covered_paths() -> tuple[Path, ...]:
+    """Folders of the covered packages, without those that are not installed."""
+    tops = (Path(folder) for folder in rsi_master.__path__)
+    found = (top.joinpath(*name.split(".")[1:]) for top in tops for name in _COVERED)
+    return tuple(path for path in found if path.exists())
+
+
+def covered_modules() -> tuple[str, ...]:
+    """Modules of covered packages that this process has loaded: a fork of it could read them."""
+    inside = tuple(f"{name}." for name in _COVERED)
+    return tuple(sorted(name for name in sys.modules if f"{name}.".startswith(inside)))
 
 
 def _inside_another(path: Path, others: list[Path]) -> bool:

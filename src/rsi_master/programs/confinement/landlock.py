@@ -1,14 +1,15 @@
 """The Landlock tier: file access, TCP, signals and abstract sockets of one process tree.
 
-Not held: stat and chmod of the user's own files, and (before ABI 6) signals to processes of the
-same user. UDP and path sockets are closed by the seccomp filter, which denies socket().
+Not held: stat and chmod of the user's own files, names inside covered folders (a right applies to
+all below, and imports list folders), and (before ABI 6) signals to processes of the same user. UDP
+and path sockets are closed by the seccomp filter, which denies socket().
 """
 
 import ctypes
 import os
 from pathlib import Path
 
-from rsi_master.programs.confinement import kernel
+from rsi_master.programs.confinement import cover, kernel
 from rsi_master.programs.confinement.plan import Confinement, ConfinementError
 
 _STEP = "landlock"
@@ -47,7 +48,9 @@ def restrict(plan: Confinement) -> None:
     handled = _handled(abi)
     ruleset = _ruleset(abi, handled)
     writable = handled & ~(_MAKE_CHAR | _MAKE_BLOCK | _IOCTL_DEVICE | _EXECUTE)
-    for path in (*plan.readable, plan.folder / "in", plan.folder / "job.json", *map(Path, _PROC)):
+    for path in plan.readable:
+        _allow_around(ruleset, path, plan.covered)
+    for path in (plan.folder / "in", plan.folder / "job.json", *map(Path, _PROC)):
         _allow(ruleset, path, _READ & handled)
     for path in (plan.folder / "out", plan.folder / "scratch"):
         _allow(ruleset, path, writable)
@@ -56,6 +59,19 @@ def restrict(plan: Confinement) -> None:
     kernel.prctl("no new privileges", kernel.PR_SET_NO_NEW_PRIVS, 1)
     kernel.raw(_STEP, "landlock_restrict_self", ruleset, 0)
     os.close(ruleset)
+
+
+def _allow_around(ruleset: int, path: Path, covered: tuple[Path, ...]) -> None:
+    """Allow to read the path but for covered folders inside it, and to list all folders."""
+    try:
+        left = cover.remainder(path, covered)
+    except OSError as error:
+        step = f"landlock {path}, {error.filename}"
+        raise ConfinementError(step, "list", error.errno or 0) from error
+    if left != (path,):
+        _allow(ruleset, path, _READ_DIR)
+    for one in left:
+        _allow(ruleset, one, _READ)
 
 
 def _abi() -> int:

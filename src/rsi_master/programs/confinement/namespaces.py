@@ -1,5 +1,5 @@
 """The namespace tier: a new user (unless root), net, mount, pid, ipc and uts namespace, and a root
-of tmpfs that holds read-only binds of what the plan names.
+of tmpfs that holds read-only binds of what the plan names, and empty folders over what it covers.
 
 The job sees `/job/{job.json,in,out}`, `/tmp`, `/dev` with five nodes, its own `/proc`, and the
 interpreter's paths where they are on the host. No network interface is up, not even loopback.
@@ -9,7 +9,7 @@ import os
 import socket
 from pathlib import Path
 
-from rsi_master.programs.confinement import kernel
+from rsi_master.programs.confinement import cover, kernel
 from rsi_master.programs.confinement.plan import Confinement, ConfinementError, Inside
 
 INSIDE = Inside(folder=Path("/job"), scratch=Path("/tmp"))
@@ -54,6 +54,9 @@ def build_root(plan: Confinement) -> None:
     _devices(root, plan, size)
     for path in plan.readable:
         _bind(path, root / path.relative_to("/"), _READ_ONLY)
+    for path in plan.readable:
+        for place in cover.places(path, plan.covered):
+            _cover(root, place)
     for name in ("job.json", "in"):
         _bind(plan.folder / name, root / "job" / name, _READ_ONLY)
     _bind(plan.folder / "out", root / "job/out", _OUTPUT)
@@ -76,6 +79,12 @@ def _devices(root: Path, plan: Confinement, size: str) -> None:
 def _tmpfs(target: Path, data: str) -> None:
     _make_folder(target)
     kernel.mount(f"tmpfs on {target.name}", None, target, "tmpfs", _TMPFS_FLAGS, data)
+
+
+def _cover(root: Path, place: Path) -> None:
+    flags = _TMPFS_FLAGS | kernel.MS_RDONLY | kernel.MS_NOEXEC
+    target = root / place.relative_to("/")
+    kernel.mount(f"cover {place}", None, target, "tmpfs", flags, "mode=0,size=4k")
 
 
 def _make_folder(path: Path) -> None:

@@ -14,7 +14,8 @@ class Confinement:
     """The plan of one child.
 
     `folder` holds `job.json` and `in/` (readable), `out/` (writable) and `scratch/` (the place
-    for the new root or for temporary files). `readable` are host paths that the interpreter needs.
+    for the new root or for temporary files). `readable` are host paths that the interpreter needs,
+    `covered` existing folders whose contents stay closed although they lie inside those.
     `memory_bytes` is an allowance above what the process holds already; None sets no ceiling.
     `user` is the uid and gid that a root process becomes; an ordinary process keeps its own.
     """
@@ -22,6 +23,7 @@ class Confinement:
     tier: Tier
     folder: Path
     readable: tuple[Path, ...]
+    covered: tuple[Path, ...]
     user: int | None = None
     memory_bytes: int | None = 4 << 30
     processes: int = 64

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import NoReturn
 
 from rsi_master.programs.confinement.confine import confine
-from rsi_master.programs.confinement.interpreter import python_paths
+from rsi_master.programs.confinement.interpreter import covered_paths, python_paths
 from rsi_master.programs.confinement.plan import (
     TIERS,
     Confinement,
@@ -51,24 +51,33 @@ def probe() -> tuple[TierProbe, ...]:
 def _try_tier(tier: Tier) -> TierProbe:
     with tempfile.TemporaryDirectory(prefix="rsi-probe-") as name:
         base = Path(name).resolve()
-        (base / "secret").write_text("secret")
-        (base / "secret").chmod(0o644)
+        covered = base / "library" / "covered"
+        covered.mkdir(parents=True)
+        for place in (base, covered, covered.parent):
+            (place / "secret").write_text("secret")
+            (place / "secret").chmod(0o644)
         folder = base / "job"
         (folder / "in").mkdir(parents=True)
         (folder / "job.json").write_text("{}")
         user = _PROBE_USER if os.geteuid() == 0 else None
         hand_over(folder, user)
-        plan = Confinement(tier=tier, folder=folder, readable=python_paths(), user=user)
-        reason = _verdict(plan, base / "secret")
+        plan = Confinement(
+            tier=tier,
+            folder=folder,
+            readable=(*python_paths(), covered.parent),
+            covered=(*covered_paths(), covered),
+            user=user,
+        )
+        reason = _verdict(plan, base)
     return TierProbe(tier, not reason, reason)
 
 
-def _verdict(plan: Confinement, secret: Path) -> str:
+def _verdict(plan: Confinement, base: Path) -> str:
     """Empty when the plan held in a forked child."""
     reader, writer = os.pipe()
     child = os.fork()
     if child == 0:
-        _try_in_child(plan, secret, writer)
+        _try_in_child(plan, base, writer)
     os.close(writer)
     with os.fdopen(reader) as pipe:
         answer = pipe.read()
@@ -76,14 +85,14 @@ def _verdict(plan: Confinement, secret: Path) -> str:
     return answer.removesuffix("ok") if answer else "the child died before it could answer"
 
 
-def _try_in_child(plan: Confinement, secret: Path, writer: int) -> NoReturn:
+def _try_in_child(plan: Confinement, base: Path, writer: int) -> NoReturn:
     def watch(grandchild: int) -> NoReturn:
         os.waitpid(grandchild, 0)
         os._exit(0)
 
     try:
         inside = confine(plan, (writer,), watch)
-        answer = "ok" if plan.tier == "none" else _leaks(inside, secret) or "ok"
+        answer = "ok" if plan.tier == "none" else _leaks(inside, base) or "ok"
     except ConfinementError as error:
         answer = str(error)
     except Exception as error:  # noqa: BLE001 - the child must answer, whatever it was
@@ -92,11 +101,13 @@ def _try_in_child(plan: Confinement, secret: Path, writer: int) -> NoReturn:
     os._exit(0)
 
 
-def _leaks(inside: Inside, secret: Path) -> str:
+def _leaks(inside: Inside, base: Path) -> str:
     """What a confined process could do that it must not, or could not do that it must."""
+    secret, library = base / "secret", base / "library"
     open_doors: tuple[tuple[str, Callable[[], object]], ...] = (
         ("a file outside could be read", secret.read_text),
         ("a file outside could be written", lambda: secret.write_text("changed")),
+        ("a covered file could be read", (library / "covered" / "secret").read_text),
         ("an internet socket could be made", lambda: socket.socket(socket.AF_INET).close()),
     )
     for complaint, attempt in open_doors:
@@ -106,6 +117,7 @@ def _leaks(inside: Inside, secret: Path) -> str:
         ("out/ cannot be written", lambda: (inside.folder / "out" / "probe").write_text("x")),
         ("scratch cannot be written", lambda: (inside.scratch / "probe").write_text("x")),
         ("the interpreter cannot be read", lambda: os.listdir(sysconfig.get_path("stdlib"))),
+        ("what lies beside a covered folder cannot be read", (library / "secret").read_text),
         ("/proc/cpuinfo cannot be read", Path("/proc/cpuinfo").read_text),
     )
     for complaint, attempt in needs:

@@ -23,6 +23,7 @@ from rsi_master.programs.confinement import (
     ConfinementError,
     Inside,
     confine,
+    covered_paths,
     hand_over,
     python_paths,
 )
@@ -77,6 +78,7 @@ def _plan(order: Run) -> Confinement:
         tier=cage.tier,
         folder=Path(order.folder),
         readable=readable,
+        covered=covered_paths(),
         user=cage.user,
         # CUDA reserves address space far beyond what it uses.
         memory_bytes=None if order.visible_gpus else cage.memory_mib << 20,

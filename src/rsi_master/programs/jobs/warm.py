@@ -30,7 +30,7 @@ from rsi_master.core.warm import (
     Run,
     line,
 )
-from rsi_master.programs.confinement import kernel
+from rsi_master.programs.confinement import covered_modules, kernel
 from rsi_master.programs.jobs import child
 
 _DETAIL_CHARACTERS = 2000
@@ -161,6 +161,12 @@ def _preload(names: Sequence[str]) -> None:
     """Import the modules and settle what a confined child could not find out any more."""
     for name in names:
         importlib.import_module(name)
+    covered = covered_modules()
+    if covered:
+        raise RuntimeError(
+            f"preloading brought {covered[0]} into the memory of jobs, which must not have it; "
+            "keep what a recipe imports apart from its benchmark"
+        )
     torch = sys.modules.get("torch")
     if torch is not None:
         # Reads /proc/cpuinfo; a child that finds another capability computes other bits.
