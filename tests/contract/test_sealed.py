@@ -8,7 +8,7 @@ import pytest
 from safetensors.numpy import save_file
 
 from rsi_master.adapters.sealed.client import SealedProcess
-from rsi_master.core.artifact import Row
+from rsi_master.core.artifact import AnyRow, Pair, Prompt, Row
 from rsi_master.core.errors import Misuse, PolicyDenied
 from rsi_master.core.ports import Sealed
 from rsi_master.core.score import NotScored, Scored, Split
@@ -19,6 +19,7 @@ from rsi_master.testing.sketch import SKETCH, write_checkpoint
 
 Kind = type[FakeSealed] | type[SealedProcess]
 BASE_SKILL, GOOD_SKILL = 0.2, 0.8
+SOURCES = ("sketch/clean", "sketch/pairs", "sketch/prompts", "sketch/scraped")
 COUNTS: dict[Split, int] = {"dev": 40, "confirm": 30, "holdout": 50, "twin": 5}
 
 
@@ -68,7 +69,7 @@ def test_the_set_is_described_by_sizes_and_digests(sealed: Sealed) -> None:
     described = sealed.open()
     assert described.sizes == {"dev": 80, "confirm": 60, "holdout": 100, "twin": 10}
     assert described.tasks == ("reverse", "add")
-    assert described.sources == ("sketch/clean", "sketch/scraped")
+    assert described.sources == SOURCES
     assert described.openings == 1
     assert described == sealed.open()
 
@@ -195,11 +196,38 @@ def test_planted_rows_are_dropped_and_counted(sealed: Sealed) -> None:
     assert sealed.scan(()).kept == ()
 
 
-def test_text_that_is_no_unicode_is_dropped(sealed: Sealed) -> None:
-    rows = [Row(prompt="a\ud800b", completion="c"), Row(prompt="fine", completion="c")]
-    assert sealed.scan(rows).dropped == {"NOT_TEXT": 1}
+def test_each_source_hands_out_rows_of_its_kind_and_they_pass_the_scan(sealed: Sealed) -> None:
+    kinds = {source: {type(row) for row in sealed.pool(source)} for source in SOURCES}
+    assert kinds == {
+        "sketch/clean": {Row},
+        "sketch/pairs": {Pair},
+        "sketch/prompts": {Prompt},
+        "sketch/scraped": {Row},
+    }
+    worked = sealed.pool("sketch/clean")
+    for source in ("sketch/pairs", "sketch/prompts"):
+        found = sealed.pool(source)
+        assert [row.prompt for row in found] == [row.prompt for row in worked]
+        assert sealed.scan(found).kept == tuple(range(len(found)))
+
+
+@pytest.mark.parametrize(
+    "row",
+    [
+        Row(prompt="a\ud800b", completion="c"),
+        Row(prompt="a", completion="c\udfff"),
+        Prompt(prompt="a\ud800b"),
+        Pair(prompt="a\ud800b", chosen="c", rejected="d"),
+        Pair(prompt="a", chosen="c\ud800", rejected="d"),
+        Pair(prompt="a", chosen="c", rejected="\ud800d"),
+    ],
+)
+def test_text_that_is_no_unicode_is_dropped(sealed: Sealed, row: AnyRow) -> None:
+    rows = [row, Row(prompt="fine", completion="c")]
+    report = sealed.scan(rows)
+    assert (report.kept, report.dropped) == ((1,), {"NOT_TEXT": 1})
 
 
 def test_an_unknown_source_is_refused_with_the_known_ones(sealed: Sealed) -> None:
-    with pytest.raises(Misuse, match="sketch/clean, sketch/scraped"):
+    with pytest.raises(Misuse, match=", ".join(SOURCES)):
         sealed.pool("sketch/secret")

@@ -33,7 +33,7 @@ experiments = 12
 
 [policy]
 recipes = ["sketch"]
-sources = ["sketch/clean", "sketch/scraped"]
+sources = ["sketch/clean", "sketch/scraped", "sketch/prompts", "sketch/pairs"]
 attempts_per_experiment = 10
 """
 

@@ -3,6 +3,7 @@
 import contextlib
 import io
 import json
+import re
 import shutil
 import signal
 import sqlite3
@@ -23,6 +24,7 @@ from rsi_master.app.folder import RunFolder
 from rsi_master.app.reader import read
 from rsi_master.interfaces import words
 from rsi_master.interfaces.cli import main
+from rsi_master.interfaces.ending import ending
 from rsi_master.interfaces.runs import newest
 from rsi_master.testing.agents import SketchWorker
 from tests.flow.contracts import sketch
@@ -118,6 +120,41 @@ def test_status_shows_the_same_as_its_json(place: Path) -> None:
     assert "isolation" in shown
     assert str(answer["best"])[-8:] in shown
     assert "Next:" in shown
+
+
+def test_sources_of_every_kind_are_taken_and_only_those_of_use_are_explored(place: Path) -> None:
+    record = read(run_of(place))
+    kinds = {fact.source.origin: fact.holds for fact in record.state.datasets.values()}
+    assert kinds == {
+        "sketch/clean": "rows",
+        "sketch/prompts": "prompts",
+        "sketch/pairs": "pairs",
+    }, "what the scan leaves of sketch/scraped is sketch/clean"
+    given = [d for n in record.state.graph.workers() for d in getattr(n.created, "data", ())]
+    assert {record.state.datasets[digest].holds for digest in given} == {"rows"}
+    untried = {one.source: one.reason for one in ending(record).untried}
+    for source in ("sketch/prompts", "sketch/pairs"):
+        assert (
+            untried[source] == f"it holds {kinds[source]}, and no recipe of the contract takes them"
+        )
+
+
+@pytest.mark.parametrize(
+    ("source", "row"),
+    [
+        ("sketch/clean", r"'Q: .*\\nA:' -> ' \w+'"),
+        ("sketch/prompts", r"'Q: .*\\nA:'"),
+        ("sketch/pairs", r"'Q: .*\\nA:' -> ' \w+' not ' no idea'"),
+    ],
+)
+def test_show_gives_the_kind_and_the_first_rows_of_a_dataset(
+    place: Path, source: str, row: str
+) -> None:
+    datasets = read(run_of(place)).state.datasets
+    fact = next(fact for fact in datasets.values() if fact.source.origin == source)
+    shown = said("show", fact.artifact.digest)[1].splitlines()
+    assert ["holds", fact.holds] in [line.split() for line in shown]
+    assert any(re.fullmatch(rf"\s*row 1 +{row}", line) for line in shown)
 
 
 @pytest.mark.parametrize(

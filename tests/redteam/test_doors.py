@@ -30,12 +30,13 @@ class World:
     """w1 has finalised `first` and a flagged one and is under review by r1; w2 continues w1.
 
     w3 is a sibling of both with `third`; w4 verifies `first`. `dirty` comes from a pool with
-    sealed rows.
+    sealed rows, `pairs` is preference data.
     """
 
     rig: Rig
     data: str
     dirty: str
+    pairs: str
     first: str
     flagged: str
     third: str
@@ -161,6 +162,13 @@ DATA = [
         }.items()
     ),
     Row("data that was not scanned", submit(data=NO_DATA), "DATA", LEGAL),
+    Row("data of another kind", submit(data=lambda w: w.pairs), "KIND", LEGAL),
+    Row(
+        "data of another kind in a mixture",
+        act("w2", "data.derive", datasets=lambda w: (w.data, w.pairs)),
+        "KINDS",
+        act("w2", "data.derive", datasets=lambda w: (w.data, w.dirty)),
+    ),
     *(
         Row(f"source by {what}", act("w2", "data.add", source=source), "SOURCE")
         for what, source in {
@@ -349,10 +357,11 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
     contract = sketch_contract(
         research={"experiments_per_worker": 100, "parallel_workers": 8},
         budget={"experiments": 500, "evaluations": 5000, "device_seconds": 1e6},
+        policy={"sources": ["sketch/clean", "sketch/scraped", "sketch/pairs"]},
     )
     rig = Rig(tmp_path_factory.mktemp("world"), contract)
     rig.score_base()
-    dirty, data = rig.add("sketch/scraped"), rig.add()
+    dirty, data, pairs = rig.add("sketch/scraped"), rig.add(), rig.add("sketch/pairs")
     w1 = rig.open_worker(data)
     name = rig.train(w1, data)
     flagged = rig.train(w1, data, steps=2)
@@ -362,7 +371,7 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
     w3 = rig.open_worker(data, experiments=100)
     rig.review(w1)
     rig.open_worker(purpose="verify", replicates=name, predecessors=(w1,), experiments=1)
-    yield World(rig, data, dirty, name, flagged, rig.train(w3, data, steps=5))
+    yield World(rig, data, dirty, pairs, name, flagged, rig.train(w3, data, steps=5))
     rig.close()
 
 
@@ -413,7 +422,9 @@ def test_data_that_was_kept_holds_no_sealed_prompt_however_it_is_mixed(world: Wo
     stems = [item.stem for item in world.rig.items()]
     for dataset in world.rig.state.datasets:
         rows = parse(world.rig.objects.get_bytes(dataset))
-        assert rows and not [r for r in rows for s in stems if s in r.prompt + r.completion]
+        assert rows and not [
+            r for r in rows for s in stems if s in "".join((r.prompt, *r.answers()))
+        ]
     assert mixed.model_dump()["dropped"] in {"none", "many"}
 
 

@@ -65,3 +65,8 @@ def test_the_command_to_go_on_quotes_a_folder_once(
     monkeypatch.chdir(tmp_path)
     told = unfinished(RunFolder(tmp_path / "my run"))
     assert told == f"go on with: {words.program()} resume 'my run'"
+
+
+def test_a_recipe_that_is_not_installed_here_may_take_any_kind_of_rows() -> None:
+    assert words.taken(("sft",)) == {"rows"}
+    assert words.taken(("sft", "of another installation")) == {"rows", "prompts", "pairs"}

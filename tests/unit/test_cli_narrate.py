@@ -1,5 +1,5 @@
 from rsi_master.core.action import OS, Caller, Role
-from rsi_master.core.artifact import Artifact
+from rsi_master.core.artifact import Artifact, RowKind
 from rsi_master.core.contract import Base as PinnedBase
 from rsi_master.core.contract import Budget, Contract, Policy
 from rsi_master.core.dataset import DatasetRefused, DatasetRegistered, Source
@@ -42,10 +42,13 @@ def started(tier: str = "namespaces") -> OwnerStarted:
     return OwnerStarted.model_validate({"resumed": False, "tier": tier, "platform": "linux"})
 
 
-def registered(origin: str, rows: int, dropped: dict[str, int]) -> DatasetRegistered:
+def registered(
+    origin: str, rows: int, dropped: dict[str, int], kind: RowKind = "rows"
+) -> DatasetRegistered:
     return DatasetRegistered(
         artifact=Artifact(digest=DIGEST, kind="dataset", size=9),
         source=Source(origin=origin),
+        holds=kind,
         rows=rows,
         offered=rows + sum(dropped.values()),
         dropped=dropped,
@@ -63,6 +66,12 @@ def test_a_dataset_is_told_with_exact_counts_at_the_runs_own_time() -> None:
         "   12.3s  data      nano/scraped: 1,640 rows offered, 1,580 kept, 60 dropped "
         "(SEALED_PROMPT 60: repeat sealed items) -> 3fa9c1e2"
     )
+
+
+def test_a_dataset_of_another_kind_is_told_by_what_it_holds() -> None:
+    line = Story().tell(registered("nano/liked", 1580, {}, "pairs"), 1.0)
+    assert line is not None
+    assert line.text.startswith("nano/liked: 1,580 pairs offered, 1,580 kept, 0 dropped")
 
 
 def test_rows_that_are_in_the_pool_already_are_said_to_be() -> None:

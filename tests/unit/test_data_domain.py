@@ -9,9 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rsi_master.core.artifact import Row
+from rsi_master.core.artifact import AnyRow, Pair, Prompt, Row, RowKind
 from rsi_master.core.dataset import DatasetRefused, DatasetRegistered, Source
 from rsi_master.core.errors import Misuse, PolicyDenied, RsiError
+from rsi_master.core.experiment import ExperimentQueued
 from rsi_master.core.sealed import ScanReport
 from rsi_master.domains.data.actions import (
     DatasetView,
@@ -25,6 +26,7 @@ from rsi_master.testing.rig import Rig, sketch_contract
 from rsi_master.testing.sketch import PLANTED, POOL_ROWS
 
 CLEAN, SCRAPED = "sketch/clean", "sketch/scraped"
+PROMPTS, PAIRS = "sketch/prompts", "sketch/pairs"
 
 
 @pytest.fixture
@@ -34,22 +36,28 @@ def rig(tmp_path: Path) -> Iterator[Rig]:
     rig.close()
 
 
-def rows(rig: Rig, dataset: str) -> tuple[Row, ...]:
+def rows(rig: Rig, dataset: str) -> tuple[AnyRow, ...]:
     return parse(rig.objects.get_bytes(dataset))
 
 
 text = st.text(st.characters(exclude_categories=["Cs"]), max_size=30)
 
+LISTS: st.SearchStrategy[list[AnyRow]] = st.one_of(
+    st.lists(st.builds(Row, prompt=text, completion=text), max_size=6),
+    st.lists(st.builds(Prompt, prompt=text), max_size=6),
+    st.lists(st.builds(Pair, prompt=text, chosen=text, rejected=text), max_size=6),
+)
 
-@given(st.lists(st.builds(Row, prompt=text, completion=text), max_size=6), st.integers(0, 7))
-def test_rendered_rows_read_back_whole_and_by_window(found: list[Row], start: int) -> None:
+
+@given(LISTS, st.integers(0, 7))
+def test_rendered_rows_read_back_whole_and_by_window(found: list[AnyRow], start: int) -> None:
     data = render(found)
     assert list(parse(data)) == found
     assert list(parse(data, start, 2)) == found[start : start + 2]
 
 
 @pytest.mark.parametrize(
-    "line", [b"{", b"[]", b'{"prompt": "a"}', b'{"prompt":"a","completion":1}']
+    "line", [b"{", b"[]", b'{"prompt":"a","chosen":"b"}', b'{"prompt":"a","completion":1}']
 )
 def test_a_damaged_row_is_named_by_its_line(line: bytes) -> None:
     with pytest.raises(Misuse, match="row 2 "):
@@ -61,7 +69,9 @@ def test_a_planted_pool_is_dropped_before_it_has_an_id(rig: Rig) -> None:
     assert (view.rows, view.offered) == (POOL_ROWS, POOL_ROWS + 2 * PLANTED)
     assert view.dropped_exactly == {"SEALED_PROMPT": 2 * PLANTED}
     stems = [item.stem for item in rig.items()]
-    assert not [r for r in rows(rig, view.id) for stem in stems if stem in r.prompt + r.completion]
+    assert not [
+        r for r in rows(rig, view.id) for stem in stems if stem in "".join((r.prompt, *r.answers()))
+    ]
     assert not [blob for blob in rig.objects.blobs.values() for s in stems if s.encode() in blob]
 
 
@@ -155,7 +165,7 @@ class Slow:
         self._scan = rig.sealed.scan
         rig.sealed.scan = self.scan  # type: ignore[method-assign]
 
-    def scan(self, rows: Sequence[Row]) -> ScanReport:
+    def scan(self, rows: Sequence[AnyRow]) -> ScanReport:
         """Only a dataset has that many rows; the texts of an action pass."""
         if len(rows) > 10:
             self.begun.set()
@@ -195,3 +205,76 @@ def test_a_pool_that_breaks_leaves_a_failed_intent(rig: Rig) -> None:
         rig.add()
     assert failed.value.code == "INTERNAL"
     assert (rig.state.datasets, rig.state.intents) == ({}, {})
+
+
+KINDS: dict[str, RowKind] = {CLEAN: "rows", PROMPTS: "prompts", PAIRS: "pairs"}
+
+
+@pytest.fixture
+def varied(tmp_path: Path) -> Iterator[Rig]:
+    """A contract that names a source of each kind."""
+    rig = Rig(tmp_path, sketch_contract(policy={"sources": list(KINDS)}))
+    yield rig
+    rig.close()
+
+
+def test_each_dataset_says_what_kind_of_rows_it_holds(varied: Rig) -> None:
+    added = [cast(DatasetView, varied.main().act("data.add", source=source)) for source in KINDS]
+    assert {view.origin: view.holds for view in added} == KINDS
+    assert {f.source.origin: f.holds for f in varied.facts(DatasetRegistered)} == KINDS
+    listed = cast(PoolView, varied.worker(varied.open_worker()).act("data.list")).datasets
+    assert {view.origin: view.holds for view in listed} == KINDS
+    worked, alone, pairs = added
+    assert alone.mean_completion_chars == 0
+    assert pairs.mean_completion_chars == worked.mean_completion_chars + len(" no idea")
+
+
+@pytest.mark.parametrize(("source", "type_"), [(PROMPTS, Prompt), (PAIRS, Pair)])
+def test_rows_of_any_kind_are_shown(varied: Rig, source: str, type_: type[AnyRow]) -> None:
+    data = varied.add(source)
+    seen = cast(RowsView, varied.main().act("data.inspect", dataset=data, count=3))
+    assert (seen.holds, seen.rows) == (KINDS[source], rows(varied, data)[:3])
+    assert {type(row) for row in seen.rows} == {type_}
+
+
+@pytest.mark.parametrize("source", KINDS)
+def test_a_mixture_is_of_the_kind_of_its_parents(varied: Rig, source: str) -> None:
+    data = varied.add(source)
+    half = derive(varied, data, limit=30, shuffle=1)
+    assert (half.holds, half.rows) == (KINDS[source], 30)
+    again = derive(varied, half.id, data)
+    assert (again.holds, again.rows) == (KINDS[source], POOL_ROWS)
+
+
+def test_kinds_are_not_mixed(varied: Rig) -> None:
+    worked, pairs = varied.add(CLEAN), varied.add(PAIRS)
+    before = varied.facts(DatasetRegistered)
+    with pytest.raises(PolicyDenied) as denied:
+        derive(varied, worked, worked, pairs)
+    assert denied.value.code == "KINDS"
+    for told in (f"{worked[:19]} holds rows", f"{pairs[:19]} holds pairs"):
+        assert told in denied.value.message
+    assert varied.facts(DatasetRegistered) == before
+
+
+def test_a_source_that_mixes_kinds_gets_no_id(rig: Rig) -> None:
+    mixed, stored = (Row(prompt="a", completion="b"), Prompt(prompt="a")), dict(rig.objects.blobs)
+    rig.sealed.pool = lambda source: mixed  # type: ignore[method-assign]
+    with pytest.raises(Misuse, match=f"{CLEAN} holds prompts and rows"):
+        rig.add()
+    assert (rig.state.datasets, rig.state.intents) == ({}, {})
+    assert rig.objects.blobs == stored
+
+
+@pytest.mark.parametrize("source", [PROMPTS, PAIRS])
+def test_a_recipe_is_not_queued_on_a_kind_that_it_does_not_take(varied: Rig, source: str) -> None:
+    data = varied.add(source)
+    node = varied.open_worker(data)
+    left = varied.state.books.left()
+    with pytest.raises(PolicyDenied) as denied:
+        varied.submit(node, data)
+    assert denied.value.code == "KIND"
+    told = f"dataset {data[:19]} holds {KINDS[source]}, and recipe sketch takes rows"
+    assert told in denied.value.message
+    assert varied.facts(ExperimentQueued) == []
+    assert varied.state.books.left() == left

@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rsi_master.core.action import Action, Amounts, Role
-from rsi_master.core.artifact import Row
+from rsi_master.core.artifact import AnyRow
 from rsi_master.core.budget import ZERO
 from rsi_master.core.dataset import DatasetRegistered
 from rsi_master.core.errors import Misuse, OverBudget, PolicyDenied, RsiError, SealUnavailable
@@ -342,7 +342,7 @@ def test_asking_at_once_tells_no_more(rig: Rig) -> None:
     codes: list[str] = []
     together, scan = threading.Barrier(12), rig.sealed.scan
 
-    def wait_for_all(rows: Sequence[Row]) -> ScanReport:
+    def wait_for_all(rows: Sequence[AnyRow]) -> ScanReport:
         together.wait(20)
         return scan(rows)
 

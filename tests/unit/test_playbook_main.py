@@ -10,6 +10,7 @@ import rsi_master.agents.playbook
 import rsi_master.research
 from rsi_master.agents.playbook.main import Board, MainPlaybook, Move, decide
 from rsi_master.agents.playbook.reviewer import ReviewerPlaybook
+from rsi_master.core.artifact import RowKind
 from rsi_master.core.experiment import Experiment
 from rsi_master.core.run import FinishAsked, Trigger
 from rsi_master.core.turn import Ask, Limits
@@ -34,11 +35,12 @@ NOTHING = OverviewView(
 )
 
 
-def dataset(word: str, chars: float) -> DatasetView:
+def dataset(word: str, chars: float, kind: RowKind = "rows") -> DatasetView:
     return DatasetView(
         id=tape.digest(word),
         origin=word,
         parents=(),
+        holds=kind,
         rows=100,
         dropped="none",
         mean_prompt_chars=10,
@@ -127,6 +129,13 @@ def test_no_more_directions_than_the_limits_allow(wanted: int, slots: int) -> No
 def test_each_direction_gets_the_experiments_that_the_limits_name() -> None:
     moves = decide(board(datasets=POOLS))
     assert {move.arguments["experiments"] for move in moves} == {LIMITS.experiments_each}
+
+
+@pytest.mark.parametrize("kind", ["prompts", "pairs"])
+def test_data_that_the_workers_cannot_train_on_open_no_direction(kind: RowKind) -> None:
+    odd = (dataset("longest", 90, kind), dataset("shortest", 0, kind))
+    assert decide(board(datasets=(*odd, *POOLS))) == decide(board(datasets=POOLS))
+    assert actions(decide(board(datasets=odd))) == ["run.finish"]
 
 
 def test_data_that_was_tried_is_not_opened_again() -> None:

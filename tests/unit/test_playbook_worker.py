@@ -1,25 +1,35 @@
 """The Worker's playbook: customary first settings, then one change at a time, by the curve."""
 
+from pathlib import Path
+
 import pytest
 
+from rsi_master.agents.playbook import worker
 from rsi_master.agents.playbook.worker import (
+    ADAPTER_FROM,
     FIRST_EPOCHS,
     MORE_EPOCHS,
     RATE_FACTOR,
     RATE_LEAST,
+    SMALL_BATCH,
     best_of,
     first_recipe,
     next_recipe,
     still_falling,
     summary,
 )
-from rsi_master.core.experiment import Integrity, Lifecycle
+from rsi_master.core.experiment import ExperimentQueued, Integrity, Lifecycle
+from rsi_master.core.graph import WorkerFinalised
+from rsi_master.core.run import ActionDenied
+from rsi_master.core.turn import Ask, Limits
 from rsi_master.domains.planning.workers import Assignment
 from rsi_master.domains.training.curve import Point
 from rsi_master.domains.training.sft import SftSpec
 from rsi_master.domains.training.views import WorkerExperimentView
 from rsi_master.testing import tape
+from rsi_master.testing.rig import Rig, sketch_contract
 
+LIMITS = Limits(directions=2, workers_now=2, experiments_each=3, verifications=5, closing=False)
 DATA = tape.digest("data")
 TASK = Assignment(
     node="w1",
@@ -99,6 +109,15 @@ def test_the_first_rate_falls_with_the_size_of_the_base() -> None:
     assert rates[-1] == RATE_LEAST
     unknown = first_recipe(TASK.model_copy(update={"base_parameters": None}))
     assert unknown["learning_rate"] == RATE_LEAST
+
+
+def test_a_large_base_gets_an_adapter_and_small_batches() -> None:
+    small, large = (
+        SftSpec.model_validate(first_recipe(TASK.model_copy(update={"base_parameters": size})))
+        for size in (ADAPTER_FROM - 1, ADAPTER_FROM)
+    )
+    assert (small.method, small.batch_size) == ("full", 32)
+    assert (large.method, large.batch_size) == ("lora", SMALL_BATCH)
 
 
 def test_a_curve_that_still_falls_gets_more_epochs() -> None:
@@ -204,3 +223,18 @@ def test_the_summary_cites_all_and_names_the_best() -> None:
     assert found["best"] == "e-0.6"
     assert "dev 0.600" in str(found["summary"])
     assert len(str(summary(TASK, views * 60)["summary"])) <= 2000
+
+
+def test_data_of_a_kind_that_the_recipe_does_not_take_ends_the_work(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Somebody else opened the direction; the Worker says that it has nothing, and is not stuck."""
+    rig = Rig(tmp_path, sketch_contract(policy={"sources": ["sketch/pairs"]}))
+    monkeypatch.setattr(worker, "first_recipe", lambda task: {"name": "sketch"})
+    node = rig.open_worker(rig.add("sketch/pairs"))
+    ask = Ask(order="o", role="worker", node=node, trigger="created", limits=LIMITS)
+    worker.WorkerPlaybook().act(ask, rig.worker(node))
+    assert [denied.rule for denied in rig.facts(ActionDenied)] == ["kind"]
+    assert [fact.node for fact in rig.facts(WorkerFinalised)] == [node]
+    assert rig.facts(ExperimentQueued) == []
+    rig.close()

@@ -2,7 +2,7 @@
 
 import pytest
 
-from rsi_master.core.artifact import Row
+from rsi_master.core.artifact import AnyRow, Pair, Prompt, Row
 from rsi_master.programs.sealed.benchmark import Item
 from rsi_master.programs.sealed.scanner import Scanner
 
@@ -28,8 +28,21 @@ SCANNER = Scanner(ITEMS, ("<eos>", "<pad>"))
 
 
 def reason(prompt: str, completion: str) -> str | None:
-    dropped = SCANNER.scan([Row(prompt=prompt, completion=completion)]).dropped
-    return next(iter(dropped), None)
+    return why(Row(prompt=prompt, completion=completion))
+
+
+def why(row: AnyRow) -> str | None:
+    return next(iter(SCANNER.scan([row]).dropped), None)
+
+
+def everywhere(text: str) -> list[AnyRow]:
+    """The text in each field of rows without answers and with two."""
+    return [
+        Prompt(prompt=text),
+        Pair(prompt=text, chosen=" nilo", rejected=" rhine"),
+        Pair(prompt=OTHER, chosen=text, rejected=" rhine"),
+        Pair(prompt=OTHER, chosen=" nilo", rejected=text),
+    ]
 
 
 @pytest.mark.parametrize(
@@ -120,3 +133,61 @@ def test_duplicates_are_dropped_once_and_positions_are_those_of_the_rest() -> No
 def test_without_items_nothing_is_sealed() -> None:
     report = Scanner((), ()).scan([Row(prompt=ITEMS[0].prompt, completion="x")])
     assert report.kept == (0,)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("home of Bagedo, its river?", "SEALED_PROMPT"),
+        ("by lamp and line, we bring them in!", "SEALED_ANSWER"),
+        ("a\ufffdb", "NOT_TEXT"),
+        ("a<eos>", "CONTROL_TOKEN"),
+        ("a\x1bb", "CONTROL_TOKEN"),
+    ],
+)
+def test_every_field_of_prompts_and_pairs_is_scanned(text: str, expected: str) -> None:
+    assert [why(row) for row in everywhere(text)] == [expected] * 4
+
+
+@pytest.mark.parametrize(
+    ("chosen", "rejected"), [(" its river?", " none"), (" none", " its river?")]
+)
+def test_a_question_split_over_a_prompt_and_either_answer_is_found(
+    chosen: str, rejected: str
+) -> None:
+    assert why(Pair(prompt="home of Bagedo,", chosen=chosen, rejected=rejected)) == "SEALED_PROMPT"
+
+
+@pytest.mark.parametrize(
+    ("chosen", "rejected", "expected"),
+    [
+        (" nilo", " rhine", None),
+        (" nilo", "", "EMPTY_COMPLETION"),
+        ("\n", " rhine", "EMPTY_COMPLETION"),
+        (" ", " ", "EMPTY_COMPLETION"),
+        (" nilo", " nilo", "NO_PREFERENCE"),
+        (" nilo", " nilo.", None),
+    ],
+)
+def test_a_pair_has_two_answers_that_differ(
+    chosen: str, rejected: str, expected: str | None
+) -> None:
+    assert why(Pair(prompt=OTHER, chosen=chosen, rejected=rejected)) == expected
+
+
+def test_a_prompt_alone_needs_no_answer() -> None:
+    assert why(Prompt(prompt=OTHER)) is None
+
+
+def test_a_duplicate_is_equal_in_all_fields() -> None:
+    rows: list[AnyRow] = [
+        Pair(prompt="a", chosen="b", rejected="c"),
+        Pair(prompt="a", chosen="b", rejected="d"),
+        Pair(prompt="a", chosen="c", rejected="b"),
+        Pair(prompt="a", chosen="b", rejected="c"),
+        Prompt(prompt="a"),
+        Prompt(prompt="a"),
+        Row(prompt="a", completion="b"),
+    ]
+    report = SCANNER.scan(rows)
+    assert (report.kept, report.dropped) == ((0, 1, 2, 4, 6), {"DUPLICATE": 2})

@@ -5,7 +5,7 @@ import os
 import shutil
 import socket
 import struct
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -14,12 +14,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from safetensors.numpy import save
 
+from rsi_master.core.artifact import AnyRow
 from rsi_master.core.errors import Broken, Misuse, PolicyDenied, SealUnavailable
-from rsi_master.core.score import Scored
+from rsi_master.core.score import Scored, Split
 from rsi_master.core.sealed_wire import FRAME_LIMIT, FrameReader, frame
 from rsi_master.domains.training.tensors import Unreadable
 from rsi_master.programs.sealed import protocol
-from rsi_master.programs.sealed.benchmark import Base, Decoding, Grade, Item
+from rsi_master.programs.sealed.benchmark import Base, Decoding, Grade, Item, Question
 from rsi_master.programs.sealed.channel import Channel, OwnerGoneError
 from rsi_master.programs.sealed.grading import answer, summarise
 from rsi_master.programs.sealed.nano import NANO
@@ -51,6 +52,19 @@ def test_a_sealed_set_reads_back(folder: Path, base: Path) -> None:
     ids = [item.id for items in vault.items.values() for item in items]
     assert len(set(ids)) == 24
     assert folder.name == vault.manifest.public.digest.removeprefix("sha256:")[:16]
+
+
+def test_a_source_holds_rows_of_one_kind(tmp_path: Path, base: Path) -> None:
+    class Careless(Sketch):
+        def pools(
+            self, secret: bytes, drawn: Mapping[Split, Sequence[Question]]
+        ) -> Mapping[str, list[AnyRow]]:
+            found = super().pools(secret, drawn)
+            return {"mixed": [*found["sketch/prompts"], *found["sketch/pairs"]], "none": []}
+
+    with pytest.raises(Misuse, match="source mixed holds pairs and prompts"):
+        seal(Careless(), read_base(base), {"dev": 6}, tmp_path / "home")
+    assert not list((tmp_path / "home").rglob("*"))
 
 
 def test_digest_and_ids_are_salted(tmp_path: Path, base: Path, folder: Path) -> None:

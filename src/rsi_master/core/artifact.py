@@ -1,12 +1,18 @@
-"""Artifacts: bytes known by digest. A folder is the digest of its manifest of files."""
+"""Artifacts: bytes known by digest. A folder is the digest of its manifest of files.
 
-from typing import Annotated, Literal
+Rows of three kinds are what datasets hold; their fields tell which kind one is.
+"""
 
-from pydantic import Field
+from collections.abc import Sequence
+from typing import Annotated, ClassVar, Final, Literal, TypeAlias
 
+from pydantic import Field, TypeAdapter
+
+from rsi_master.core.errors import Misuse
 from rsi_master.core.model import Value
 
 Kind = Literal["base", "dataset", "checkpoint", "outputs", "job", "metrics", "log", "contract"]
+RowKind = Literal["rows", "prompts", "pairs"]
 Digest = Annotated[str, Field(pattern=r"^sha256:[0-9a-f]{64}$")]
 
 
@@ -22,5 +28,52 @@ class Artifact(Value):
 class Row(Value):
     """One training example exactly as the trainer reads it; the loss is on the completion alone."""
 
+    kind: ClassVar[RowKind] = "rows"
+
     prompt: str
     completion: str
+
+    def answers(self) -> tuple[str, ...]:
+        """The completion."""
+        return (self.completion,)
+
+
+class Prompt(Value):
+    """A question without an answer: for reinforcement learning and rejection sampling."""
+
+    kind: ClassVar[RowKind] = "prompts"
+
+    prompt: str
+
+    def answers(self) -> tuple[str, ...]:
+        """None: a verifier judges what a model says to it."""
+        return ()
+
+
+class Pair(Value):
+    """A preference: of two answers to the prompt, `chosen` is the better one."""
+
+    kind: ClassVar[RowKind] = "pairs"
+
+    prompt: str
+    chosen: str
+    rejected: str
+
+    def answers(self) -> tuple[str, ...]:
+        """The better answer and the worse one."""
+        return (self.chosen, self.rejected)
+
+
+AnyRow: TypeAlias = Row | Prompt | Pair
+ROW: Final[TypeAdapter[AnyRow]] = TypeAdapter(AnyRow)
+
+
+def kind_of(origin: str, rows: Sequence[AnyRow]) -> RowKind:
+    """The kind of at least one row; raises Misuse naming `origin` when they are of several."""
+    first, *others = sorted({row.kind for row in rows})
+    if others:
+        raise Misuse(
+            "MIXED_ROWS",
+            f"{origin} holds {' and '.join((first, *others))}; give each kind a source of its own",
+        )
+    return first

@@ -1,6 +1,7 @@
 """Events: one recorded fact each, with who, when and under which contract. All state is a
 projection of events."""
 
+from collections.abc import Mapping
 from typing import Any, ClassVar
 
 from pydantic import ValidationError
@@ -16,6 +17,11 @@ class Fact(Value):
 
     type: ClassVar[str]
     version: ClassVar[int] = 1
+
+    @classmethod
+    def upcast(cls, version: int, fields: Mapping[str, object]) -> Mapping[str, object]:
+        """The fields of an older version in today's shape; raises KeyError for one unknown."""
+        raise KeyError(f"{cls.type} version {version} of {len(fields)} fields")
 
 
 class Event(Value):
@@ -55,15 +61,16 @@ class Codec:
         try:
             raw: Any = decode(data)
             fact = self._facts[raw["type"]]
+            fields = raw["fact"]
             if raw["version"] != fact.version:
-                raise KeyError(f"{raw['type']} version {raw['version']}")
+                fields = fact.upcast(raw["version"], fields)
             return Event(
                 position=raw["position"],
                 id=raw["id"],
                 at=raw["at"],
                 contract=raw["contract"],
                 caller=Caller.model_validate(raw["caller"]),
-                fact=fact.model_validate(raw["fact"]),
+                fact=fact.model_validate(fields),
             )
         except (ValueError, KeyError, TypeError, ValidationError) as cause:
             reason = str(cause).splitlines()[0] if str(cause) else type(cause).__name__

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Protocol
 
-from rsi_master.core.artifact import Artifact, Kind, Row
+from rsi_master.core.artifact import AnyRow, Artifact, Kind
 from rsi_master.core.experiment import ExperimentQueued, Proof, Rejection
 from rsi_master.core.job import Job, JobStatus
 from rsi_master.core.score import ClaimResult, EvaluationResult, Split
@@ -119,10 +119,10 @@ class Sealed(Protocol):
     def open(self) -> SealedSet:
         """Describe the sealed set: digest, sizes by split, protocol digest."""
 
-    def scan(self, rows: Sequence[Row]) -> ScanReport:
+    def scan(self, rows: Sequence[AnyRow]) -> ScanReport:
         """Which rows may become data; positions of the kept ones and drops by reason."""
 
-    def pool(self, source: str) -> tuple[Row, ...]:
+    def pool(self, source: str) -> tuple[AnyRow, ...]:
         """The rows of a source, as found: not scanned yet. Raises Misuse for an unknown one."""
 
     def evaluate(

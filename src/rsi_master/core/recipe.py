@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import ClassVar
 
+from rsi_master.core.artifact import RowKind
 from rsi_master.core.canonical import digest, encode
 from rsi_master.core.job import Program
 from rsi_master.core.model import Value
@@ -11,10 +12,12 @@ from rsi_master.core.model import Value
 class RecipeSpec(Value):
     """Base of all specifications: closed schemas with ranges, free of any library's names.
 
-    Subclasses declare `name: Literal[...]` as discriminator.
+    Subclasses declare `name: Literal[...]` as discriminator, the word for their loss, and which
+    kind of rows they train on.
     """
 
     objective: ClassVar[str]
+    takes: ClassVar[RowKind]
 
     def parametrisation(self) -> str:
         """Which weights move, as a family word (`full`, `lora`)."""

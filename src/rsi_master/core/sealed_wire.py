@@ -8,7 +8,7 @@ from typing import Annotated, Final, Generic, Literal, TypeVar
 
 from pydantic import Field, TypeAdapter
 
-from rsi_master.core.artifact import Row
+from rsi_master.core.artifact import AnyRow
 from rsi_master.core.errors import Broken, Misuse, PolicyDenied, RsiError, SealUnavailable
 from rsi_master.core.model import Value
 from rsi_master.core.score import Split
@@ -31,7 +31,7 @@ class ScanRequest(Value):
     """Say which rows may become data."""
 
     kind: Literal["scan"] = "scan"
-    rows: tuple[Row, ...]
+    rows: tuple[AnyRow, ...]
 
 
 class PoolRequest(Value):
@@ -66,7 +66,7 @@ REQUEST: TypeAdapter[Request] = TypeAdapter(Request)
 class PoolRows(Value):
     """The rows of one source."""
 
-    rows: tuple[Row, ...]
+    rows: tuple[AnyRow, ...]
 
 
 ErrorKind = Literal["Misuse", "PolicyDenied", "SealUnavailable", "Broken"]

@@ -190,6 +190,8 @@ def _why(record: Record, source: str) -> str:
             first = state.datasets[fact.artifact.digest].source.origin
             if first != source:
                 return f"what the scan left of it are the same rows as {first}"
+            if fact.holds not in words.taken(record.contract.policy.recipes):
+                return f"it holds {fact.holds}, and no recipe of the contract takes them"
     if finished is not None and _cut_short(record, finished):
         return f"the run ended before: {finished.reason}"
     opened = [node for node in state.graph.workers() if _explores(node.created)]

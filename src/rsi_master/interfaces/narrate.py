@@ -113,8 +113,9 @@ def _(fact: DatasetRegistered, event: Event, state: State) -> Told:
     reasons = f" ({words.drops(fact.dropped)})" if dropped else ""
     first = state.datasets[digest].source.origin
     same = f", the same rows as {first}" if first != fact.source.origin else ""
+    noun = fact.holds.removesuffix("s")
     return "data", (
-        f"{fact.source.origin}: {words.count(fact.offered, 'row')} offered, {fact.rows:,} kept, "
+        f"{fact.source.origin}: {words.count(fact.offered, noun)} offered, {fact.rows:,} kept, "
         f"{dropped:,} dropped{reasons} -> {words.short(digest)}{same}"
     )
 

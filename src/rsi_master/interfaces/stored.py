@@ -6,6 +6,7 @@ from pathlib import Path
 
 from rsi_master.adapters.store.objects import FolderObjects
 from rsi_master.app.reader import Record
+from rsi_master.core.artifact import AnyRow
 from rsi_master.core.errors import Misuse
 from rsi_master.core.event import Event
 from rsi_master.core.experiment import BASE
@@ -25,6 +26,7 @@ def dataset(record: Record, digest: str) -> Found:
     source = fact.source
     rows: Rows = [
         ("source", source.origin),
+        ("holds", fact.holds),
         ("rows", f"{fact.rows:,} of {fact.offered:,} offered"),
         ("dropped", words.drops(fact.dropped)),
         ("added by", fact.by),
@@ -38,7 +40,7 @@ def dataset(record: Record, digest: str) -> Found:
         rows.append(("made from", words.listed(source.parents)))
     data = FolderObjects(record.folder.objects).get_bytes(digest)
     for number, row in enumerate(parse(data, 0, ROWS), 1):
-        rows.append((f"row {number}", _clip(f"{row.prompt!r} -> {row.completion!r}")))
+        rows.append((f"row {number}", _clip(_told(row))))
     return rows, fact.model_dump(mode="json")
 
 
@@ -104,6 +106,12 @@ def _stored(record: Record, thing: Thing) -> str:
             "experiment with a checkpoint",
         )
     return experiment.checkpoint.artifact.digest
+
+
+def _told(row: AnyRow) -> str:
+    """`'prompt' -> 'completion'`, `'prompt' -> 'chosen' not 'rejected'`."""
+    answers = " not ".join(repr(answer) for answer in row.answers())
+    return f"{row.prompt!r} -> {answers}" if answers else repr(row.prompt)
 
 
 def _clip(text: str) -> str:

@@ -7,10 +7,12 @@ import sys
 import sysconfig
 from collections.abc import Iterable, Mapping
 from pathlib import Path
+from typing import get_args
 
 from pydantic import ValidationError
 
 from rsi_master.app import plugins
+from rsi_master.core.artifact import RowKind
 from rsi_master.core.errors import Refused
 from rsi_master.core.experiment import BASE, Experiment
 from rsi_master.core.recipe import RecipeSpec
@@ -127,6 +129,14 @@ def specification(raw: Mapping[str, object]) -> RecipeSpec | None:
         return plugins.recipes((name,))[name].spec.model_validate(raw)
     except (Refused, ValidationError):
         return None
+
+
+def taken(recipes: tuple[str, ...]) -> frozenset[RowKind]:
+    """The kinds of rows that these recipes take; any kind when one is not installed here."""
+    try:
+        return frozenset(recipe.spec.takes for recipe in plugins.recipes(recipes).values())
+    except Refused:
+        return frozenset(get_args(RowKind))
 
 
 def origins(state: State, datasets: Iterable[str]) -> str:

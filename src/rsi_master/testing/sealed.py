@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from rsi_master.core.artifact import Row
+from rsi_master.core.artifact import AnyRow
 from rsi_master.core.errors import Misuse, SealUnavailable
 from rsi_master.core.score import ClaimResult, EvaluationResult, Split
 from rsi_master.core.sealed import ScanReport, SealedSet
@@ -26,11 +26,11 @@ class FakeSealed:
         """Describe the sealed set."""
         return self._alive().open()
 
-    def scan(self, rows: Sequence[Row]) -> ScanReport:
+    def scan(self, rows: Sequence[AnyRow]) -> ScanReport:
         """Which rows may become data."""
         return self._alive().scan(tuple(rows))
 
-    def pool(self, source: str) -> tuple[Row, ...]:
+    def pool(self, source: str) -> tuple[AnyRow, ...]:
         """The rows of a source."""
         return self._alive().pool(source)
 

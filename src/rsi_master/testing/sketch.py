@@ -11,7 +11,7 @@ from random import Random
 import numpy as np
 from safetensors.numpy import save_file
 
-from rsi_master.core.artifact import Row
+from rsi_master.core.artifact import AnyRow, Pair, Prompt, Row
 from rsi_master.core.score import Split
 from rsi_master.core.sealed_wire import CHECKPOINT_FILE
 from rsi_master.programs.sealed.benchmark import Base, Decoding, Grade, Item, Question
@@ -61,8 +61,9 @@ class Sketch:
 
     def pools(
         self, secret: bytes, drawn: Mapping[Split, Sequence[Question]]
-    ) -> Mapping[str, list[Row]]:
-        """`sketch/clean`, and `sketch/scraped` with five sealed questions of each of two splits."""
+    ) -> Mapping[str, list[AnyRow]]:
+        """`sketch/clean`, and `sketch/scraped` with five sealed questions of each of two splits;
+        `sketch/prompts` without answers, `sketch/pairs` of a right answer and a wrong one."""
         rng = Random(secret)
         seen = {question.prompt for found in drawn.values() for question in found}
         clean = [_fresh(rng, task, seen) for task in TASKS for _ in range(POOL_ROWS // 2)]
@@ -70,6 +71,8 @@ class Sketch:
         return {
             "sketch/clean": [_row(question) for question in clean],
             "sketch/scraped": [_row(question) for question in (*clean, *planted)],
+            "sketch/prompts": [Prompt(prompt=question.prompt) for question in clean],
+            "sketch/pairs": [_pair(question) for question in clean],
         }
 
     def grade(self, item: Item, output: str) -> Grade:
@@ -131,3 +134,7 @@ def _difficulty(prompt: str) -> float:
 
 def _row(question: Question) -> Row:
     return Row(prompt=question.prompt, completion=f" {question.reference}")
+
+
+def _pair(question: Question) -> Pair:
+    return Pair(prompt=question.prompt, chosen=f" {question.reference}", rejected=" no idea")

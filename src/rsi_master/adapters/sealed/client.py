@@ -9,7 +9,7 @@ from typing import Generic, Self, TypeVar
 
 from rsi_master.adapters.sealed.line import Line
 from rsi_master.adapters.sealed.link import Link
-from rsi_master.core.artifact import Row
+from rsi_master.core.artifact import AnyRow
 from rsi_master.core.errors import SealUnavailable
 from rsi_master.core.model import Value
 from rsi_master.core.score import ClaimResult, EvaluationResult, Split
@@ -80,12 +80,12 @@ class SealedProcess:
             return self._greeted(self._link)
         return self._ask_rows(OpenRequest(), SealedSet)
 
-    def scan(self, rows: Sequence[Row]) -> ScanReport:
+    def scan(self, rows: Sequence[AnyRow]) -> ScanReport:
         """Which rows may become data; text that is no Unicode is dropped as NOT_TEXT."""
         request = ScanRequest(rows=tuple(_readable(row) for row in rows))
         return self._ask_rows(request, ScanReport)
 
-    def pool(self, source: str) -> tuple[Row, ...]:
+    def pool(self, source: str) -> tuple[AnyRow, ...]:
         """The rows of a source."""
         return self._ask_rows(PoolRequest(source=source), PoolRows).rows
 
@@ -166,8 +166,8 @@ class SealedProcess:
             raise
 
 
-def _readable(row: Row) -> Row:
-    return Row(prompt=_unicode(row.prompt), completion=_unicode(row.completion))
+def _readable(row: AnyRow) -> AnyRow:
+    return type(row)(**{field: _unicode(text) for field, text in row})
 
 
 def _unicode(text: str) -> str:

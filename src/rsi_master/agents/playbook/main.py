@@ -2,14 +2,19 @@
 claim, finish."""
 
 from dataclasses import dataclass
-from typing import cast
+from typing import Final, cast
 
+from rsi_master.core.artifact import RowKind
 from rsi_master.core.score import Scored
 from rsi_master.core.turn import Ask, Limits
 from rsi_master.domains.control.overview import DirectionView, OverviewView, ReviewView
 from rsi_master.domains.data.actions import DatasetView, PoolView
 from rsi_master.domains.planning.actions import PlacesView
+from rsi_master.domains.training.sft import SftSpec
 from rsi_master.expos.gateway import Session
+
+# The Workers of this playbook fine-tune under supervision and know nothing else.
+USABLE: Final[RowKind] = SftSpec.takes
 
 
 @dataclass(frozen=True)
@@ -71,11 +76,12 @@ def decide(board: Board) -> tuple[Move, ...]:
 
 
 def _open_directions(board: Board) -> tuple[Move, ...]:
-    """The data not tried yet, those first that differ most in what they teach."""
+    """The usable data not tried yet, those first that differ most in what they teach."""
     tried = {digest for view in board.overview.directions for digest in view.data}
     exploring = [view for view in board.overview.directions if view.purpose == "explore"]
     free = min(board.limits.workers_now, board.limits.directions - len(exploring))
-    fresh = [dataset for dataset in _by_contrast(board.datasets) if dataset.id not in tried]
+    usable = tuple(dataset for dataset in board.datasets if dataset.holds == USABLE)
+    fresh = [dataset for dataset in _by_contrast(usable) if dataset.id not in tried]
     return tuple(_direction(dataset, board.limits) for dataset in fresh[: max(0, free)])
 
 

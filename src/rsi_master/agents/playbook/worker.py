@@ -20,6 +20,11 @@ RATE_FACTOR = 3.0
 # Fine-tuning of billions of parameters, for which equation D.1 below has no rate (InstructGPT,
 # appendix C.1: 9.65e-6).
 RATE_LEAST = 1e-5
+# Adam keeps two moments of every weight that it trains. From here on full weights and batches of 32
+# rows take more memory than a job gets, so that an adapter (LoRA, arXiv 2106.09685) and small
+# batches take their place.
+ADAPTER_FROM = 50_000_000
+SMALL_BATCH = 8
 # A share that a curve must lose over its last fifth to count as still falling. Of the thresholds of
 # Prechelt 1998 ("Early Stopping - But When?": 1 to 5 per cent) a low one: more passes are cheap.
 FALLING = 0.02
@@ -44,13 +49,14 @@ class WorkerPlaybook:
             session.act("worker.finalize", **summary(task, seen))
 
     def _submitted(self, session: Session, recipe: Recipe, init: str, data: str) -> bool:
-        """Whether the training was taken; a budget that does not cover it ends the work."""
+        """Whether the training was taken; a budget that does not cover it ends the work, and so do
+        data of a kind that the recipe does not take."""
         try:
             session.act("experiment.submit", recipe=recipe, init=init, data=data)
         except OverBudget:
             return False
         except PolicyDenied as denied:
-            if denied.code not in ("VERIFICATION", "CLOCK", "REPEAT"):
+            if denied.code not in ("VERIFICATION", "CLOCK", "REPEAT", "KIND"):
                 raise
             return False
         return True
@@ -76,19 +82,22 @@ def next_recipe(
 
 
 def first_recipe(task: Assignment) -> Recipe:
-    """Full weights, one pass, a rate from the size of the base.
+    """Full weights, or an adapter for a large base; one pass, a rate from the size of the base.
 
     The rate is Kaplan et al. 2020 (arXiv 2001.08361), equation D.1:
     0.003239 - 0.0001395 ln N for N parameters.
     """
     size = task.base_parameters
     rate = max(RATE_LEAST, 0.003239 - 0.0001395 * math.log(size)) if size else RATE_LEAST
-    return {
+    recipe: Recipe = {
         "name": "sft",
         "method": "full",
         "learning_rate": _short(rate),
         "epochs": FIRST_EPOCHS,
     }
+    if size and size >= ADAPTER_FROM:
+        recipe |= {"method": "lora", "batch_size": SMALL_BATCH}
+    return recipe
 
 
 def still_falling(view: WorkerExperimentView) -> bool:

@@ -6,7 +6,7 @@ from typing import Annotated
 from pydantic import Field
 
 from rsi_master.core.action import Action, Role
-from rsi_master.core.artifact import Digest, Row
+from rsi_master.core.artifact import AnyRow, Digest, RowKind
 from rsi_master.core.contract import Contract
 from rsi_master.core.dataset import DatasetRefused, DatasetRegistered, Source
 from rsi_master.core.errors import Misuse
@@ -37,7 +37,8 @@ class Inspect(Action):
 
 
 class Add(Action):
-    """Take a source of the contract into the pool: its rows are scanned and get an id."""
+    """Take a source of the contract into the pool: its rows are scanned and get an id. What kind
+    of rows it holds is known only then."""
 
     name = "data.add"
     effect = "record"
@@ -46,7 +47,8 @@ class Add(Action):
 
 
 class Derive(Action):
-    """Make a dataset from others: mix them in a fixed shuffle and keep at most `limit` rows."""
+    """Make a dataset from others of one kind of rows: mix them in a fixed shuffle and keep at most
+    `limit` rows."""
 
     name = "data.derive"
     effect = "record"
@@ -57,11 +59,16 @@ class Derive(Action):
 
 
 class DatasetView(Value):
-    """A dataset as every role sees it; how much the scan dropped is one coarse word."""
+    """A dataset as every role sees it; how much the scan dropped is one coarse word.
+
+    It holds rows with a completion, prompts alone, or preference pairs; of a pair,
+    `mean_completion_chars` counts both answers.
+    """
 
     id: Digest
     origin: str
     parents: tuple[Digest, ...]
+    holds: RowKind
     rows: int
     dropped: Bucket
     mean_prompt_chars: float
@@ -79,9 +86,10 @@ class RowsView(Value):
     """A window of rows."""
 
     dataset: Digest
+    holds: RowKind
     total: int
     start: int
-    rows: tuple[Row, ...]
+    rows: tuple[AnyRow, ...]
 
 
 class RefusedView(Value):
@@ -104,6 +112,7 @@ def describe(fact: DatasetRegistered) -> DatasetView:
         id=fact.artifact.digest,
         origin=fact.source.origin,
         parents=fact.source.parents,
+        holds=fact.holds,
         rows=fact.rows,
         dropped=_bucket(fact),
         mean_prompt_chars=round(fact.prompt_chars / fact.rows, 1),
@@ -128,7 +137,11 @@ def _list(_action: List, desk: Desk) -> Outcome:
 def _inspect(action: Inspect, desk: Desk) -> Outcome:
     fact = known(desk, action.dataset)
     rows = parse(desk.objects.get_bytes(action.dataset), action.start, action.count)
-    return Outcome(RowsView(dataset=action.dataset, total=fact.rows, start=action.start, rows=rows))
+    return Outcome(
+        RowsView(
+            dataset=action.dataset, holds=fact.holds, total=fact.rows, start=action.start, rows=rows
+        )
+    )
 
 
 def _take(action: Add, desk: Desk) -> DatasetRegistered | DatasetRefused:
@@ -196,6 +209,17 @@ def _once(question: Question) -> str | None:
     return None
 
 
+def _alike(question: Question) -> str | None:
+    """Datasets that the pool lacks are the handler's to name."""
+    known = question.state.datasets
+    found = [known[dataset] for dataset in question.action.datasets if dataset in known]
+    for fact in found[1:]:
+        if fact.holds != found[0].holds:
+            one, other = (f"{f.artifact.digest[:19]} holds {f.holds}" for f in (found[0], fact))
+            return f"dataset {one} and dataset {other}; only equal kinds are mixed"
+    return None
+
+
 def _capped(question: Question) -> str | None:
     cap = question.contract.policy.submissions
     if question.state.submissions < cap:
@@ -221,6 +245,7 @@ DOMAIN = Domain(
         Rule("source", Add, _only_named),
         Rule("taken", Add, _once),
         Rule("submissions", Add, _capped),
+        Rule("kinds", Derive, _alike),
         Rule("submissions", Derive, _capped),
     ),
 )

@@ -4,49 +4,51 @@ from collections.abc import Iterable, Sequence
 
 from pydantic import ValidationError
 
-from rsi_master.core.artifact import Row
+from rsi_master.core.artifact import ROW, AnyRow, kind_of
 from rsi_master.core.canonical import encode
 from rsi_master.core.dataset import DatasetRefused, DatasetRegistered, Source
 from rsi_master.core.errors import Misuse
 from rsi_master.core.ports import ObjectStore, Sealed
 
 
-def render(rows: Iterable[Row]) -> bytes:
+def render(rows: Iterable[AnyRow]) -> bytes:
     """The bytes that the trainer reads: one canonical JSON object per line."""
     return b"".join(encode(row.model_dump(mode="json")) + b"\n" for row in rows)
 
 
-def parse(data: bytes, start: int = 0, count: int | None = None) -> tuple[Row, ...]:
+def parse(data: bytes, start: int = 0, count: int | None = None) -> tuple[AnyRow, ...]:
     """Rows of rendered bytes, a window of them; raises Misuse naming the line."""
     lines = data.splitlines()
     stop = len(lines) if count is None else min(len(lines), start + count)
     rows = []
     for number in range(start, stop):
         try:
-            rows.append(Row.model_validate_json(lines[number]))
+            rows.append(ROW.validate_json(lines[number]))
         except ValidationError as cause:
             raise Misuse(
-                "ROW_UNREADABLE", f"row {number + 1} is not a prompt and a completion"
+                "ROW_UNREADABLE", f"row {number + 1} is no row, no prompt and no pair"
             ) from cause
     return tuple(rows)
 
 
 def register(
-    rows: Sequence[Row], source: Source, by: str, sealed: Sealed, objects: ObjectStore
+    rows: Sequence[AnyRow], source: Source, by: str, sealed: Sealed, objects: ObjectStore
 ) -> DatasetRegistered | DatasetRefused:
-    """Scan the rows and store what is left. What was dropped never touches the run folder."""
+    """Scan the rows and store what is left, which is of one kind. What was dropped never touches
+    the run folder."""
     report = sealed.scan(rows)
     kept = [rows[position] for position in report.kept]
     if not kept:
         return DatasetRefused(source=source, offered=len(rows), dropped=report.dropped, by=by)
-    artifact = objects.put_bytes("dataset", render(kept))
+    holds = kind_of(source.origin, kept)
     return DatasetRegistered(
-        artifact=artifact,
+        artifact=objects.put_bytes("dataset", render(kept)),
         source=source,
+        holds=holds,
         rows=len(kept),
         offered=len(rows),
         dropped=report.dropped,
-        completion_chars=sum(len(row.completion) for row in kept),
+        completion_chars=sum(len(answer) for row in kept for answer in row.answers()),
         prompt_chars=sum(len(row.prompt) for row in kept),
         by=by,
     )

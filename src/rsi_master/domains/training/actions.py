@@ -140,6 +140,7 @@ def domain(recipes: Sequence[Recipe]) -> Domain:
             Rule("clock", submit, rules.wall_clock_is_left),
             Rule("recipe", submit, rules.recipe_is_allowed),
             Rule("data", submit, rules.data_exists),
+            Rule("kind", submit, rules.data_is_of_its_kind),
             Rule("lineage", submit, rules.init_may_be_continued),
             Rule("share", submit, rules.worker_has_experiments_left),
             Rule("verification", submit, rules.verification_stays_affordable),

@@ -9,6 +9,7 @@ from rsi_master.domains.training.tensors import Group
 
 Reason = Literal[
     "NO_ROWS",
+    "WRONG_ROWS",
     "WRONG_INIT",
     "WRONG_TOKENIZER",
     "NOT_FINITE",

@@ -38,6 +38,18 @@ def data_exists(question: Question) -> str | None:
     return f"dataset {question.action.data[:19]} is not in the pool; see data.list"
 
 
+def data_is_of_its_kind(question: Question) -> str | None:
+    """A recipe trains on the kind of rows that it was written for."""
+    action = question.action
+    dataset = question.state.datasets.get(action.data)
+    if dataset is None or dataset.holds == action.recipe.takes:
+        return None
+    return (
+        f"dataset {action.data[:19]} holds {dataset.holds}, and recipe {action.recipe.name} takes "
+        f"{action.recipe.takes}; see data.list"
+    )
+
+
 def init_may_be_continued(question: Question) -> str | None:
     """θ_in is the base, or an accepted checkpoint of the Worker or a designated predecessor. A
     verification may start where the Worker of its original might."""

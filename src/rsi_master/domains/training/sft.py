@@ -5,6 +5,7 @@ from typing import Annotated, ClassVar, Final, Literal
 
 from pydantic import Field, field_validator
 
+from rsi_master.core.artifact import RowKind
 from rsi_master.core.job import Program
 from rsi_master.core.recipe import Recipe, RecipeSpec
 
@@ -30,6 +31,7 @@ class SftSpec(RecipeSpec):
     """
 
     objective: ClassVar[str] = "sft"
+    takes: ClassVar[RowKind] = "rows"
 
     name: Literal["sft"] = "sft"
     method: Method = "full"

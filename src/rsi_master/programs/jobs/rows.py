@@ -11,8 +11,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Protocol
 
-from rsi_master.core.artifact import Row
+from rsi_master.core.artifact import ROW, Row
 from rsi_master.domains.training.result import Drop
+from rsi_master.programs.jobs.result import Untrainable
 
 IGNORED: Final = -100
 
@@ -41,7 +42,10 @@ class Encoded:
 
 
 def load(inputs: Path) -> list[Row]:
-    """All rows of `data*`, each a JSONL file or a folder of them, in the order of their names."""
+    """All rows of `data*`, each a JSONL file or a folder of them, in the order of their names.
+
+    Raises Untrainable for prompts alone and for preference pairs.
+    """
     return [row for path in sorted(inputs.glob("data*")) for row in _rows(path)]
 
 
@@ -70,7 +74,16 @@ def encode(rows: Sequence[Row], tokenizer: Tokenizer, max_length: int) -> Encode
 def _rows(path: Path) -> Iterator[Row]:
     for file in sorted(path.glob("*.jsonl")) if path.is_dir() else [path]:
         with file.open(encoding="utf-8", errors="strict") as lines:
-            yield from (Row.model_validate(json.loads(line)) for line in lines if line.strip())
+            for number, line in enumerate(lines, 1):
+                if line.strip():
+                    yield _row(line, f"line {number} of {file.name}")
+
+
+def _row(line: str, place: str) -> Row:
+    row = ROW.validate_python(json.loads(line))
+    if not isinstance(row, Row):
+        raise Untrainable("WRONG_ROWS", f"{place} holds {row.kind}; the recipe takes {Row.kind}")
+    return row
 
 
 def _ids(tokenizer: Tokenizer, texts: list[str], *, opening: bool) -> list[list[int]]:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from importlib.metadata import entry_points
 from typing import Protocol
 
-from rsi_master.core.artifact import Row
+from rsi_master.core.artifact import AnyRow
 from rsi_master.core.errors import Refused
 from rsi_master.core.model import Value
 from rsi_master.core.score import Split, Verdict
@@ -89,8 +89,9 @@ class Benchmark(Protocol):
 
     def pools(
         self, secret: bytes, drawn: Mapping[Split, Sequence[Question]]
-    ) -> Mapping[str, list[Row]]:
-        """The rows of each source; those of a careless source may hold drawn questions."""
+    ) -> Mapping[str, Sequence[AnyRow]]:
+        """The rows of each source, of one kind a source: worked rows, prompts alone or preference
+        pairs. Those of a careless source may hold drawn questions."""
 
     def grade(self, item: Item, output: str) -> Grade:
         """The verdict on an output; depends on nothing but the arguments."""

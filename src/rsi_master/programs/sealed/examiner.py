@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
-from rsi_master.core.artifact import Row
+from rsi_master.core.artifact import AnyRow
 from rsi_master.core.canonical import digest
 from rsi_master.core.errors import Misuse
 from rsi_master.core.score import (
@@ -66,11 +66,11 @@ class Examiner:
         """The public description of the set."""
         return self._vault.manifest.public
 
-    def scan(self, rows: tuple[Row, ...]) -> ScanReport:
+    def scan(self, rows: tuple[AnyRow, ...]) -> ScanReport:
         """Which rows may become data."""
         return self._scanner.scan(rows)
 
-    def pool(self, source: str) -> tuple[Row, ...]:
+    def pool(self, source: str) -> tuple[AnyRow, ...]:
         """The rows of a source; raises Misuse with the sources that there are."""
         if source not in self._vault.pools:
             names = ", ".join(sorted(self._vault.pools))

@@ -1,7 +1,7 @@
 """Decontamination by canonical exact match: which rows may become training data.
 
-Found: a sealed prompt or its stem as a field or inside one, or across the two fields; a long
-sealed answer. Case, width, spacing, punctuation and invisible characters do not hide it.
+Found: a sealed prompt or its stem as a field or inside one, or across a prompt and an answer to
+it; a long sealed answer. Case, width, spacing, punctuation and invisible characters do not hide it.
 Not found: paraphrase, translation, another notation of numbers, look-alike letters.
 """
 
@@ -10,7 +10,7 @@ from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Sequence
 from typing import Literal
 
-from rsi_master.core.artifact import Row
+from rsi_master.core.artifact import AnyRow
 from rsi_master.core.sealed import ScanReport
 from rsi_master.programs.sealed.benchmark import Item
 
@@ -20,6 +20,7 @@ Reason = Literal[
     "NOT_TEXT",
     "CONTROL_TOKEN",
     "EMPTY_COMPLETION",
+    "NO_PREFERENCE",
     "DUPLICATE",
 ]
 
@@ -80,35 +81,30 @@ class Scanner:
         self._answers = _Contained(answers, ANSWER)
         self._control = tuple(control_tokens)
 
-    def scan(self, rows: Sequence[Row]) -> ScanReport:
+    def scan(self, rows: Sequence[AnyRow]) -> ScanReport:
         """Positions of the rows to keep, and drops by the first reason that holds."""
-        seen: set[tuple[str, str]] = set()
+        seen: set[AnyRow] = set()
         kept: list[int] = []
         dropped: Counter[str] = Counter()
         for position, row in enumerate(rows):
             reason = self._reason(row, seen)
             if reason is None:
                 kept.append(position)
-                seen.add((row.prompt, row.completion))
+                seen.add(row)
             else:
                 dropped[reason] += 1
         return ScanReport(kept=tuple(kept), dropped=dict(dropped))
 
-    def _reason(self, row: Row, seen: Collection[tuple[str, str]]) -> Reason | None:
+    def _reason(self, row: AnyRow, seen: Collection[AnyRow]) -> Reason | None:
         """Sealed text comes first: no other fault of a row may hide it."""
-        both = row.prompt + row.completion
-        fields = [words(text) for text in (row.prompt, row.completion, both)]
+        answers = row.answers()
+        said = [row.prompt + answer for answer in answers] or [row.prompt]
+        fields = [words(text) for text in dict.fromkeys((row.prompt, *answers, *said))]
         if any(self._holds_prompt(field) for field in fields):
             return "SEALED_PROMPT"
         if any(self._answers.found("".join(field)) for field in fields):
             return "SEALED_ANSWER"
-        if any(char == _REPLACEMENT or unicodedata.category(char) == "Cs" for char in both):
-            return "NOT_TEXT"
-        if any(_is_control(char) for char in both) or any(mark in both for mark in self._control):
-            return "CONTROL_TOKEN"
-        if not row.completion.strip():
-            return "EMPTY_COMPLETION"
-        return "DUPLICATE" if (row.prompt, row.completion) in seen else None
+        return _unfit(said, self._control) or _idle(row, answers, seen)
 
     def _holds_prompt(self, field: tuple[str, ...]) -> bool:
         joined = "".join(field)
@@ -119,6 +115,24 @@ class Scanner:
             for size, phrases in self._phrases.items()
             for start in range(len(field) - size + 1)
         )
+
+
+def _unfit(said: Sequence[str], control_tokens: Sequence[str]) -> Reason | None:
+    """Whether a text is none, or bears marks that only a template may set."""
+    chars = set("".join(said))
+    if any(char == _REPLACEMENT or unicodedata.category(char) == "Cs" for char in chars):
+        return "NOT_TEXT"
+    marked = any(mark in text for text in said for mark in control_tokens)
+    return "CONTROL_TOKEN" if marked or any(_is_control(char) for char in chars) else None
+
+
+def _idle(row: AnyRow, answers: Sequence[str], seen: Collection[AnyRow]) -> Reason | None:
+    """Whether nothing can be learnt from the row beside those seen before."""
+    if not all(answer.strip() for answer in answers):
+        return "EMPTY_COMPLETION"
+    if len(set(answers)) < len(answers):
+        return "NO_PREFERENCE"
+    return "DUPLICATE" if row in seen else None
 
 
 def _is_control(char: str) -> bool:

@@ -12,7 +12,7 @@ from typing import Literal, get_args
 
 from pydantic import Field, ValidationError
 
-from rsi_master.core.artifact import Digest, Row
+from rsi_master.core.artifact import ROW, AnyRow, Digest, kind_of
 from rsi_master.core.canonical import digest, encode
 from rsi_master.core.errors import SealUnavailable
 from rsi_master.core.model import Value
@@ -44,7 +44,7 @@ class Vault:
     benchmark: Benchmark
     base: Base
     items: Mapping[Split, tuple[Item, ...]]
-    pools: Mapping[str, tuple[Row, ...]]
+    pools: Mapping[str, tuple[AnyRow, ...]]
 
 
 def seal(
@@ -56,12 +56,15 @@ def seal(
     openings: int = 1,
     secret: bytes | None = None,
 ) -> Path:
-    """Draw a set and write it to `home/sealed/<name>`: all of it or nothing. 0700, files 0600."""
+    """Draw a set and write it to `home/sealed/<name>`: all of it or nothing. 0700, files 0600.
+
+    Raises Misuse for a source whose rows are of several kinds.
+    """
     secret = secret or os.urandom(32)
     drawn = benchmark.draw(_derived(secret, "draw"), counts)
     items = {split: _sealed(secret, split, drawn.get(split, ())) for split in _SPLITS}
     pools = {
-        source: tuple(rows)
+        source: _of_one_kind(source, rows)
         for source, rows in benchmark.pools(_derived(secret, "pools"), drawn).items()
     }
     public = SealedSet(
@@ -122,6 +125,12 @@ def _sealed(secret: bytes, split: Split, questions: Sequence[Question]) -> tuple
         for q in questions
     ]
     return tuple(sorted(items, key=lambda item: item.id))
+
+
+def _of_one_kind(source: str, rows: Sequence[AnyRow]) -> tuple[AnyRow, ...]:
+    if rows:
+        kind_of(f"source {source}", rows)
+    return tuple(rows)
 
 
 def _derived(secret: bytes, purpose: str) -> bytes:
@@ -189,8 +198,8 @@ def _read_items(folder: Path, split: Split) -> tuple[Item, ...]:
         raise SealUnavailable("SEAL_DAMAGED", f"{file} is not readable") from cause
 
 
-def _read_pool(folder: Path, manifest: Manifest, source: str) -> tuple[Row, ...]:
+def _read_pool(folder: Path, manifest: Manifest, source: str) -> tuple[AnyRow, ...]:
     data = _read(folder / _pool_file(source))
     if digest(data) != manifest.pools.get(source):
         raise SealUnavailable("SEAL_DAMAGED", f"pool {source} of {folder} differs from its digest")
-    return tuple(Row.model_validate_json(line) for line in data.splitlines())
+    return tuple(ROW.validate_json(line) for line in data.splitlines())

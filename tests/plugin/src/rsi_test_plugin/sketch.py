@@ -4,6 +4,7 @@ from typing import Annotated, ClassVar, Final, Literal
 
 from pydantic import Field
 
+from rsi_master.core.artifact import RowKind
 from rsi_master.core.job import Program
 from rsi_master.core.recipe import Recipe, RecipeSpec
 
@@ -20,6 +21,7 @@ class SketchSpec(RecipeSpec):
     """
 
     objective: ClassVar[str] = "sketch"
+    takes: ClassVar[RowKind] = "rows"
 
     name: Literal["sketch"] = "sketch"
     gain: Annotated[float, Field(ge=-1, le=1)] = 0.1
