@@ -236,7 +236,7 @@ def test_nano_is_sealed_served_and_scored_by_its_own_base(tmp_path: Path) -> Non
     base = base_folder()
     folder = seal("nano", base, tmp_path, {"dev": 8, "confirm": 8, "holdout": 8})
     with SealedProcess(folder, base) as sealed:
-        assert sealed.open().sizes["dev"] == 24
+        assert sealed.open().sizes["dev"] == 56
         result = sealed.evaluate("base#1", base, ("dev",))
         assert result.weights == sealed.open().base
         assert result.items == sealed.evaluate("base#2", base, ("dev",)).items
@@ -244,7 +244,7 @@ def test_nano_is_sealed_served_and_scored_by_its_own_base(tmp_path: Path) -> Non
         assert capabilities_of(sealed.pid) == {"0000000000000000"}
         report = sealed.scan(sealed.pool("nano/scraped"))
         assert set(report.dropped) == {"SEALED_PROMPT"}
-        assert 48 <= report.dropped["SEALED_PROMPT"] <= 48 + 0.01 * 1600
+        assert 112 <= report.dropped["SEALED_PROMPT"] <= 112 + 0.01 * 1120
         for source in ("nano/direct", "nano/scratchpad"):
             rows = sealed.pool(source)
             # A worked answer may hold a sealed question by chance; the draw is secret.

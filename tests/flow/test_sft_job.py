@@ -261,6 +261,18 @@ def test_without_a_row_left_the_training_fails_with_its_reason(bench: Bench) -> 
     assert not (out / "model.safetensors").exists()
 
 
+@pytest.mark.parametrize("more", [{}, {"chosen": " 1", "rejected": " 2"}], ids=["alone", "pairs"])
+def test_rows_of_another_kind_fail_the_training_by_name(
+    bench: Bench, more: dict[str, str], request: pytest.FixtureRequest
+) -> None:
+    out = bench.train(request.node.callspec.id, FULL, [*ROWS, {"prompt": "Q", **more}])
+    verdict = check(bench.init / "model.safetensors", out, FULL)
+    assert isinstance(verdict, Rejection)
+    assert verdict.code == "WRONG_ROWS"
+    assert verdict.detail.startswith(f"line {len(ROWS) + 1} of data.jsonl holds ")
+    assert not (out / "model.safetensors").exists()
+
+
 def test_a_loss_that_is_not_finite_stops_the_training(bench: Bench, tmp_path: Path) -> None:
     init = tmp_path / "init"
     write_checkpoint(init)

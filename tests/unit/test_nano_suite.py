@@ -1,20 +1,35 @@
-"""Partition, draws and pools: disjoint, fixed by the seed, distinct after normalisation."""
+"""Partition and draws: fixed shares, enough prompts everywhere, distinct and fixed by the seed."""
 
-import re
 from collections import Counter
+from itertools import permutations
 from random import Random
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from rsi_master.programs.nano.format import ANSWER_TOKENS, TASKS, Task
-from rsi_master.programs.nano.generator.graders import grade
-from rsi_master.programs.nano.generator.problem import Item, Row
-from rsi_master.programs.nano.generator.suite import POOL_IDS, POOL_ROWS, draw, pools
-from rsi_master.programs.nano.generator.tasks import GENERATORS
+from rsi_master.programs.nano.format import TASKS, Task, prompt_of, question_of
+from rsi_master.programs.nano.generator import suite
+from rsi_master.programs.nano.generator.problem import Item
+from rsi_master.programs.nano.generator.suite import distinct, draw
+from rsi_master.programs.nano.generator.tasks.write import COUNTS as LENGTHS
+from rsi_master.programs.nano.generator.world import HOME, PEOPLE, RELATIONS, world
+from rsi_master.programs.nano.lexicon import THEMES
 from rsi_master.programs.nano.partition import SPLITS, Split, normalised, split_of
+from rsi_master.programs.nano.questions.write import Order
 
 SEED = b"a seed"
-COUNTS: dict[Split, int] = {"dev": 60, "confirm": 60, "holdout": 100, "twin": 40, "practice": 30}
+COUNTS: dict[Split, int] = {"dev": 60, "confirm": 80, "holdout": 120, "twin": 120, "practice": 60}
+SHARES: dict[Split, float] = {
+    "pretrain": 0.20,
+    "train": 0.35,
+    "practice": 0.05,
+    "dev": 0.10,
+    "confirm": 0.10,
+    "holdout": 0.10,
+    "twin": 0.10,
+}
+MANY = 2000
 
 
 @pytest.fixture(scope="module")
@@ -22,29 +37,90 @@ def items() -> tuple[Item, ...]:
     return tuple(item for drawn in draw(SEED, COUNTS).values() for item in drawn)
 
 
-@pytest.fixture(scope="module")
-def selectable() -> tuple[Item, ...]:
-    drawn = draw(SEED, COUNTS)
-    return drawn["dev"] + drawn["confirm"]
+@pytest.mark.parametrize(
+    ("task", "key", "split"),
+    [
+        ("sums", "12+34-56+78", "confirm"),
+        ("chain", "7 1 2 3 4 5", "train"),
+        ("facts", "tavo", "train"),
+        ("calls", "dim hour=4 level=7 room=attic", "train"),
+        ("code", "add 3, double, negate", "pretrain"),
+        ("write", "lion bear wolf", "practice"),
+        ("care", "ache burn cough", "train"),
+    ],
+)
+def test_the_partition_is_pinned(task: Task, key: str, split: Split) -> None:
+    assert split_of(task, key) == split
 
 
-def test_the_partition_is_pinned_and_uses_every_split() -> None:
-    assert split_of("sums", "12 34 56 78") == "pretrain"
-    assert split_of("facts", "tavo") == "train"
-    counts = Counter(split_of("sums", str(number)) for number in range(4000))
-    assert set(counts) == set(SPLITS)
-    assert 0.3 < counts["train"] / 4000 < 0.4
+def test_every_split_has_its_share_of_the_keys() -> None:
+    count = 20_000
+    found = Counter(split_of("sums", str(number)) for number in range(count))
+    assert set(found) == set(SHARES) == set(SPLITS)
+    for split, share in SHARES.items():
+        assert abs(found[split] / count - share) < 4 * (share * (1 - share) / count) ** 0.5
 
 
+def test_the_same_key_of_two_tasks_is_placed_twice() -> None:
+    pairs = Counter((split_of("sums", str(n)), split_of("chain", str(n))) for n in range(4000))
+    assert set(pairs) == {(one, other) for one in SPLITS for other in SPLITS}
+
+
+@given(st.text())
+def test_normalisation_is_idempotent_and_blind_to_case_space_and_punctuation(text: str) -> None:
+    once = normalised(text)
+    assert normalised(once) == once
+    assert normalised(f" {text}\n?!:,") == once
+    assert all(char.isalnum() for char in once)
+
+
+@given(st.text())
+def test_a_question_comes_back_from_its_prompt_and_other_texts_are_none(text: str) -> None:
+    assert question_of(prompt_of(text)) == text
+    assert question_of(text) is None or prompt_of(question_of(text) or "") == text
+    for near in (f"Q:{text}?\nA:", f"Q: {text}?\nA: ", f"q: {text}?\nA:", f"Q: {text}\nA:"):
+        assert question_of(near) is None or near == prompt_of(question_of(near) or "")
+
+
+@pytest.mark.parametrize("task", ["sums", "chain", "calls", "code", "care"])
+def test_a_task_has_over_two_thousand_distinct_prompts(task: Task) -> None:
+    found = list(distinct(Random(1), task, "train", MANY))
+    assert len({normalised(problem.prompt) for problem in found}) == MANY
+    assert {split_of(task, problem.key) for problem in found} == {"train"}
+
+
+def test_facts_and_lists_have_over_two_thousand_distinct_prompts() -> None:
+    """All prompts there are, counted."""
+    facts = {
+        normalised(prompt_of(f"{person} {HOME} {relation}"))
+        for person in world().homes
+        for relation in RELATIONS
+    }
+    assert len(facts) == PEOPLE * len(RELATIONS) == 3600
+    lists = {
+        normalised(prompt_of(Order(count, theme, *named).text))
+        for count in LENGTHS
+        for theme, words in THEMES.items()
+        for named in permutations(words, 3)
+    }
+    assert len(lists) == 4 * 8 * 12 * 11 * 10
+
+
+@pytest.mark.parametrize("split", SPLITS)
 @pytest.mark.parametrize("task", TASKS)
-def test_equal_prompts_after_normalisation_lie_in_one_split(task: Task) -> None:
-    splits: dict[str, str] = {}
-    for split in SPLITS:
-        rng = Random(7)
-        for _ in range(300):
-            problem = GENERATORS[task](rng, split)
-            assert split_of(task, problem.key) == split
-            assert splits.setdefault(normalised(problem.prompt), split) == split
+def test_every_split_of_every_task_holds_enough(task: Task, split: Split) -> None:
+    wanted = max(COUNTS.values())
+    found = list(distinct(Random(2), task, split, wanted))
+    assert {split_of(task, problem.key) for problem in found} == {split}
+    assert {problem.task for problem in found} == {task}
+    assert len({normalised(problem.prompt) for problem in found}) == wanted
+
+
+def test_facts_are_asked_about_enough_people_of_each_split() -> None:
+    people = Counter(split_of("facts", person) for person in world().homes)
+    assert min(people.values()) == people["practice"] > 20
+    assert all(people[split] * len(RELATIONS) > 2 * COUNTS[split] for split in ("dev", "holdout"))
+    assert people["confirm"] * len(RELATIONS) > 2 * COUNTS["confirm"]
 
 
 def test_a_draw_gives_the_asked_counts_of_distinct_prompts(items: tuple[Item, ...]) -> None:
@@ -54,56 +130,22 @@ def test_a_draw_gives_the_asked_counts_of_distinct_prompts(items: tuple[Item, ..
     assert len({item.id for item in items}) == len(items)
 
 
-def test_every_reference_is_graded_right_in_both_styles() -> None:
-    for task in TASKS:
-        for seed in range(300):
-            problem = GENERATORS[task](Random(seed), "dev")
-            item = Item("id", task, problem.prompt, problem.reference, problem.key)
-            assert grade(item, problem.completion("direct")).verdict == "right"
-            assert grade(item, problem.completion("scratchpad")).verdict == "right"
-            assert len(problem.completion("scratchpad")) < ANSWER_TOKENS
+def test_a_draw_follows_its_seed_and_an_item_keeps_its_place_in_a_larger_one() -> None:
+    first = draw(SEED, {"dev": 20})
+    assert first == draw(SEED, {"dev": 20})
+    other = draw(b"other", {"dev": 20})["dev"]
+    assert {item.id for item in first["dev"]}.isdisjoint(item.id for item in other)
+    assert {item.prompt for item in first["dev"]} != {item.prompt for item in other}
+    larger = draw(SEED, {"dev": 30, "twin": 5})["dev"]
+    assert set(first["dev"]) <= set(larger)
 
 
-def test_draw_refuses_training_splits_and_more_than_there_is() -> None:
-    with pytest.raises(ValueError, match="train"):
-        draw(SEED, {"train": 1})
-    with pytest.raises(ValueError, match="facts/practice"):
-        draw(SEED, {"practice": 200})
-
-
-def test_draws_and_pools_follow_the_seed(selectable: tuple[Item, ...]) -> None:
-    assert draw(SEED, {"dev": 20}) == draw(SEED, {"dev": 20})
-    assert draw(SEED, {"dev": 20}) != draw(b"other", {"dev": 20})
-    first = pools(SEED, selectable)
-    assert repr(first) == repr(pools(SEED, selectable[::-1]))
-    other = pools(b"other", selectable)
-    assert all(first[pool] != other[pool] for pool in POOL_IDS)
-
-
-def test_only_the_scraped_pool_holds_sealed_prompts(selectable: tuple[Item, ...]) -> None:
-    made = pools(SEED, selectable)
-    assert tuple(made) == POOL_IDS
-    sealed = {item.prompt: item.reference for item in selectable}
-    for pool, rows in made.items():
-        assert len(rows) == POOL_ROWS
-        assert len({normalised(row.prompt) for row in rows}) == POOL_ROWS
-        leaked = [row for row in rows if row.prompt in sealed]
-        assert len(leaked) == (len(selectable) if pool == "nano/scraped" else 0)
-        assert all(row.completion.endswith(f" {sealed[row.prompt]}") for row in leaked)
-
-
-def test_no_open_row_lies_in_an_evaluation_split(selectable: tuple[Item, ...]) -> None:
-    sealed = {item.prompt for item in selectable}
-    rows = [row for pool in pools(SEED, selectable).values() for row in pool]
-    read_back = [_task_and_key(row) for row in rows if row.prompt not in sealed]
-    assert len(read_back) > 2 * POOL_ROWS
-    assert {split_of(task, key) for task, key in read_back} == {"train"}
-
-
-def _task_and_key(row: Row) -> tuple[Task, str]:
-    question = row.prompt.removeprefix("Q: ").removesuffix("?\nA:")
-    if question.startswith("x, "):
-        return "code", question.removeprefix("x, ")
-    if question[0].isdigit():
-        return "sums", " ".join(re.findall("[0-9]+", question))
-    return "facts", question.split()[0]
+def test_a_draw_refuses_training_splits_and_more_than_there_is(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(suite, "_PATIENCE", 20)
+    for split in ("train", "pretrain"):
+        with pytest.raises(ValueError, match=split):
+            draw(SEED, {split: 1})
+    with pytest.raises(ValueError, match=r"facts/practice has \d+ prompts of 200"):
+        list(distinct(Random(1), "facts", "practice", 200))

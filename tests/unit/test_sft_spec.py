@@ -97,8 +97,9 @@ def test_lora_trains_target_projections_only() -> None:
 
 def test_reservation_grows_with_the_work() -> None:
     short, long = SftSpec(steps=10), SftSpec(steps=1000)
-    assert 0 < short.device_seconds(100) < long.device_seconds(100)
-    assert SftSpec(epochs=1).device_seconds(64) < SftSpec(epochs=1).device_seconds(6400)
+    assert 0 < short.device_seconds(100, 1) < long.device_seconds(100, 1)
+    assert SftSpec(epochs=1).device_seconds(64, 1) < SftSpec(epochs=1).device_seconds(6400, 1)
+    assert short.device_seconds(100, 1) < short.device_seconds(100, 134_515_008)
 
 
 def test_the_specification_and_the_proof_load_no_training_stack() -> None:

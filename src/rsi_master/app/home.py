@@ -40,6 +40,10 @@ class Home:
         """The signing key."""
         return self.root / "signing.key"
 
+    def base(self, name: str) -> Path:
+        """The folder of a base that was prepared here."""
+        return self.root / "bases" / name
+
     def tokens(self, run: str) -> Path:
         """Hashes of the lasting tokens of a run."""
         return self._private(run) / "tokens.json"

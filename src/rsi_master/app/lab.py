@@ -16,7 +16,7 @@ from rsi_master.adapters.store.notes import NoteFolder
 from rsi_master.adapters.store.objects import FolderObjects
 from rsi_master.adapters.store.sqlite import SqliteEvents
 from rsi_master.adapters.system import SystemClock, Uuid7
-from rsi_master.app import plugins
+from rsi_master.app import bases, plugins
 from rsi_master.app.catalog import catalogue
 from rsi_master.app.folder import RunFolder
 from rsi_master.app.home import Home
@@ -66,7 +66,7 @@ def open_lab(
     """Own the run, replay its record, start the sealed process; undo all of it at the end."""
     contract = folder.contract()
     recipes = plugins.recipes(contract.policy.recipes)
-    base = plugins.base_folder(contract.base.name)
+    base = bases.find(contract.base.name, home)
     sealed_set = home.seal(folder.id)
     signer = load_key(home.key)
     state = State.under(contract)

@@ -17,7 +17,7 @@ from rsi_master.agents.agent import Agent
 from rsi_master.agents.playbook.main import MainPlaybook
 from rsi_master.agents.playbook.reviewer import ReviewerPlaybook
 from rsi_master.agents.playbook.worker import WorkerPlaybook
-from rsi_master.app import plugins
+from rsi_master.app import bases, plugins
 from rsi_master.app.director import LoopFollower
 from rsi_master.app.folder import RunFolder
 from rsi_master.app.home import Home
@@ -45,7 +45,7 @@ def create(text: str, origin: str, parent: Path, home: Home) -> RunFolder:
     """A new run folder under `parent`, its items sealed, its contract frozen."""
     contract = parse(text, origin)
     plugins.recipes(contract.policy.recipes)
-    base = plugins.base_folder(contract.base.name)
+    base = bases.find(contract.base.name, home)
     check_base(contract, base)
     check_budget(contract)
     check_benchmark(contract)
@@ -169,7 +169,7 @@ def _record_start(lab: Lab, tier: JobTier) -> None:
 
 
 def _opening(lab: Lab, tier: JobTier) -> RunOpened:
-    base = plugins.base_folder(lab.contract.base.name)
+    base = bases.find(lab.contract.base.name, lab.home)
     weights = tensors.read(base / "model.safetensors")
     return RunOpened(
         run=lab.folder.id,

@@ -35,8 +35,8 @@ class RecipeSpec(Value):
         """Whether the training may change the weight tensor of that name."""
         raise NotImplementedError
 
-    def device_seconds(self, rows: int) -> float:
-        """An upper estimate of the device time over a dataset of that many rows."""
+    def device_seconds(self, rows: int, parameters: int) -> float:
+        """An upper estimate of the device time over that many rows, for a base of that size."""
         raise NotImplementedError
 
 

@@ -112,6 +112,10 @@ class State:
             return self.wall_before
         return self.wall_before + max(0.0, now - self.owner_since)
 
+    def parameters(self) -> int:
+        """How many weights the base has; 0 where that is not recorded."""
+        return (self.opened.parameters or 0) if self.opened else 0
+
     def owned(self, node: str) -> list[Experiment]:
         """Experiments of a Worker, oldest first."""
         return [e for e in self.experiments.values() if e.queued and e.queued.worker == node]

@@ -16,7 +16,7 @@ from rich.console import Console
 from rsi_master.app.home import Home
 from rsi_master.core.action import Role
 from rsi_master.core.errors import Misuse
-from rsi_master.interfaces import runs
+from rsi_master.interfaces import bases, runs
 from rsi_master.interfaces.failures import BROKEN, INTERRUPTED, failure
 from rsi_master.interfaces.runs import RUNS
 
@@ -30,6 +30,7 @@ app = typer.Typer(
     "a whole run. Exit codes: 0 ok, 1 a finding or no champion, 2 wrong use, 3 refused, 4 denied "
     "by the policy, 5 over budget, 6 sealed data, 7 infrastructure, 130 interrupted.",
 )
+app.add_typer(bases.app, name="base")
 
 RunsFolder = Annotated[Path, typer.Option("--runs", help="The folder that holds the run folders.")]
 RunName = Annotated[
@@ -70,13 +71,16 @@ def demo(
 def init(
     name: Annotated[str, typer.Argument(metavar="NAME", help="The name of the contract.")],
     out: Annotated[Path | None, typer.Option(help="Where to write; NAME.toml by default.")] = None,
+    profile: Annotated[
+        str, typer.Option(metavar="PROFILE", help="nano, or smollm2 after `rsi base add smollm2`.")
+    ] = "nano",
 ) -> int:
-    """Write a contract with every key explained."""
+    """Write a contract to start from; that of nano explains every key."""
     from rsi_master.app import contracts  # noqa: PLC0415 - late: only runs need it
     from rsi_master.interfaces import words  # noqa: PLC0415 - late
 
     path = out or Path(f"{name}.toml")
-    text = contracts.fresh(name)
+    text = contracts.fresh(name, profile)
     try:
         with path.open("x", encoding="utf-8") as file:
             file.write(text)

@@ -12,7 +12,7 @@ from typing import Literal
 
 from rsi_master.adapters.compute.devices import gpus
 from rsi_master.adapters.sandbox.isolation import choose, probe
-from rsi_master.app import plugins
+from rsi_master.app import bases, plugins
 from rsi_master.app.home import Home
 from rsi_master.core.errors import RsiError
 from rsi_master.core.model import Value
@@ -57,7 +57,7 @@ def examine(home: Home, runs: Path) -> Health:
         _gpus(),
         *_recipes(),
         _names("benchmarks", BENCHMARKS, DEFAULT_BASE),
-        _base(),
+        _base(home),
         _writable("home", home.root),
         _writable("runs", runs),
         _disk(runs),
@@ -126,8 +126,12 @@ def _origin(point: EntryPoint) -> str:
     return "" if package == PACKAGE else f" (of {package})"
 
 
-def _base() -> Check:
+def _base(home: Home) -> Check:
+    """Bases that packages ship, and those that are or can be prepared here."""
     found = sorted({point.name for point in entry_points(group=plugins.BASES)})
+    for name in bases.preparable():
+        hint = "" if home.base(name).is_dir() else f" (after `rsi base add {name}`)"
+        found.append(f"{name}{hint}")
     try:
         weights = plugins.base_folder(DEFAULT_BASE) / "model.safetensors"
     except RsiError as problem:

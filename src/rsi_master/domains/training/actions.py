@@ -77,7 +77,7 @@ def _submit(action: Submit[RecipeSpec], desk: Desk) -> Outcome:
         seed=policy.seed_of_promotion if verify else desk.contract.seed,
         purpose=created.purpose,
         replicates=created.replicates,
-        seconds=_training(action.recipe, dataset.rows).device_seconds,
+        seconds=_training(action.recipe, dataset.rows, desk.state).device_seconds,
         intent=desk.intent,
     )
     return Outcome(fact, (fact,), heir=fact.experiment)
@@ -86,12 +86,14 @@ def _submit(action: Submit[RecipeSpec], desk: Desk) -> Outcome:
 def reserve(action: Submit[RecipeSpec], state: State, _contract: Contract) -> Amounts:
     """The upper estimate of training and evaluation."""
     dataset = state.datasets.get(action.data)
-    return state.costs.scoring.plus(_training(action.recipe, dataset.rows if dataset else 0))
+    rows = dataset.rows if dataset else 0
+    return state.costs.scoring.plus(_training(action.recipe, rows, state))
 
 
-def _training(recipe: RecipeSpec, rows: int) -> Amounts:
+def _training(recipe: RecipeSpec, rows: int, state: State) -> Amounts:
     """What a recipe says that it needs, checked: it comes from an installed package."""
-    return reservation(Amounts(device_seconds=recipe.device_seconds(rows), experiments=1))
+    seconds = recipe.device_seconds(rows, state.parameters())
+    return reservation(Amounts(device_seconds=seconds, experiments=1))
 
 
 def _inspect(action: Inspect, desk: Desk) -> Outcome:

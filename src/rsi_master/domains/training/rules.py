@@ -80,9 +80,8 @@ def verification_stays_affordable(question: Question) -> str | None:
     dataset = state.datasets.get(action.data)
     if created is None or created.purpose == "verify" or dataset is None:
         return None
-    once = state.costs.scoring.plus(
-        Amounts(device_seconds=action.recipe.device_seconds(dataset.rows), experiments=1)
-    )
+    seconds = action.recipe.device_seconds(dataset.rows, state.parameters())
+    once = state.costs.scoring.plus(Amounts(device_seconds=seconds, experiments=1))
     lacking = state.books.left().lacking(once.plus(once))
     if not lacking:
         return None

@@ -18,9 +18,13 @@ PROJECTIONS: Final[dict[Target, tuple[str, ...]]] = {
     "mlp": ("gate_proj", "up_proj", "down_proj"),
 }
 LORA_FIELDS: Final = frozenset({"lora_rank", "lora_alpha", "lora_targets"})
-MODELS: Final = ("transformers.models.qwen3.modeling_qwen3",)
+MODELS: Final = (
+    "transformers.models.qwen3.modeling_qwen3",
+    "transformers.models.llama.modeling_llama",
+)
 START_SECONDS: Final = 30.0
 TOKENS_PER_SECOND: Final = 4_000.0
+OPERATIONS_PER_SECOND: Final = 3e10
 
 
 class SftSpec(RecipeSpec):
@@ -81,10 +85,15 @@ class SftSpec(RecipeSpec):
         """The module names that carry adapters, in the naming of Llama and Qwen models."""
         return tuple(name for target in self.lora_targets for name in PROJECTIONS[target])
 
-    def device_seconds(self, rows: int) -> float:
-        """Upper estimate: every row at `max_length`, at the pace of one slow CPU core."""
+    def device_seconds(self, rows: int, parameters: int) -> float:
+        """Upper estimate: every row at `max_length`, at the pace of one slow CPU core.
+
+        A token takes 6 operations a parameter (Kaplan et al. 2020, section 2.1), and for a very
+        small model the time of the loop around it.
+        """
         tokens = self.planned_steps(rows) * self.batch_size * self.max_length
-        return START_SECONDS + tokens / TOKENS_PER_SECOND
+        pace = max(1 / TOKENS_PER_SECOND, 6 * parameters / OPERATIONS_PER_SECOND)
+        return START_SECONDS + tokens * pace
 
 
 SFT: Final = Recipe(

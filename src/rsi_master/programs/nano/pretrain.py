@@ -6,18 +6,19 @@ and not by its digests.
 
 import argparse
 import time
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
 from random import Random
-from typing import Final
+from types import MappingProxyType
+from typing import Final, get_args
 
 import torch
 from transformers import GenerationConfig, Qwen3Config, Qwen3ForCausalLM
 
 from rsi_master.programs.nano import tokenizer as characters
-from rsi_master.programs.nano.generator.corpus import documents
+from rsi_master.programs.nano.generator.corpus import Phase, documents
 from rsi_master.programs.nano.muon import Muon
 
 ROWS: Final = 16
@@ -26,14 +27,33 @@ BUFFERED: Final = 24
 WARMUP: Final = 40
 DECAY_FROM: Final = 0.35
 IGNORED: Final = -100
+HEAD: Final = 32
 REPORT_EVERY: Final = 100
 
 
 @dataclass(frozen=True, slots=True)
-class Schedule:
-    """What one pre-training costs and how fast it learns; `matrix_rate` is Muon's."""
+class Shape:
+    """The size of a base; heads are 32 wide."""
 
-    steps: int = 1600
+    hidden: int
+    layers: int
+    inner: int
+
+
+SHAPES: Final[Mapping[str, Shape]] = MappingProxyType(
+    {"base": Shape(hidden=96, layers=4, inner=256), "wide": Shape(hidden=128, layers=3, inner=320)}
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Schedule:
+    """What one pre-training costs and how fast it learns; `matrix_rate` is Muon's.
+
+    From step `questions_from` on many documents are questions with a bare answer.
+    """
+
+    steps: int = 2800
+    questions_from: int = 2500
     matrix_rate: float = 0.02
     rate: float = 4e-3
     seed: int = 1
@@ -43,17 +63,21 @@ class Schedule:
         decay = (self.steps - step) / (self.steps * (1 - DECAY_FROM))
         return min(1.0, (step + 1) / WARMUP, decay)
 
+    def phase(self, step: int) -> Phase:
+        """Return what is read at `step`."""
+        return "questions" if step >= self.questions_from else "knowledge"
 
-def configuration() -> Qwen3Config:
-    """Return the shape of the base: 453,088 parameters with tied embeddings."""
+
+def configuration(shape: Shape) -> Qwen3Config:
+    """Return the Qwen3 configuration of a shape, with tied embeddings."""
     return Qwen3Config(
         vocab_size=len(characters.VOCABULARY),
-        hidden_size=96,
-        intermediate_size=256,
-        num_hidden_layers=4,
-        num_attention_heads=3,
-        num_key_value_heads=3,
-        head_dim=32,
+        hidden_size=shape.hidden,
+        intermediate_size=shape.inner,
+        num_hidden_layers=shape.layers,
+        num_attention_heads=shape.hidden // HEAD,
+        num_key_value_heads=shape.hidden // HEAD,
+        head_dim=HEAD,
         max_position_embeddings=characters.CONTEXT,
         tie_word_embeddings=True,
         pad_token_id=characters.PAD_ID,
@@ -62,13 +86,21 @@ def configuration() -> Qwen3Config:
     )
 
 
-def batches(seed: int) -> Iterator[torch.Tensor]:
+def batches(schedule: Schedule) -> Iterator[torch.Tensor]:
     """Yield (ROWS, LENGTH) ids of whole documents, each ended, the rest of a row padded."""
-    tokens = characters.build()
-    encoded = ([*tokens.encode(text).ids, characters.END_ID] for text in documents(Random(seed)))
+    encoded: dict[Phase, Iterator[list[int]]] = {
+        phase: _encoded(Random(f"{schedule.seed} {phase}"), phase) for phase in get_args(Phase)
+    }
     waiting: list[list[int]] = []
-    while True:
-        yield torch.tensor([_row(encoded, waiting) for _ in range(ROWS)])
+    for step in range(schedule.steps):
+        source = encoded[schedule.phase(step)]
+        yield torch.tensor([_row(source, waiting) for _ in range(ROWS)])
+
+
+def _encoded(rng: Random, phase: Phase) -> Iterator[list[int]]:
+    tokens = characters.build()
+    for text in documents(rng, phase):
+        yield [*tokens.encode(text).ids, characters.END_ID]
 
 
 def _row(encoded: Iterator[list[int]], waiting: list[list[int]]) -> list[int]:
@@ -82,15 +114,15 @@ def _row(encoded: Iterator[list[int]], waiting: list[list[int]]) -> list[int]:
     return row + [characters.PAD_ID] * (LENGTH - len(row))
 
 
-def train(schedule: Schedule, minutes: float) -> Qwen3ForCausalLM:
+def train(shape: Shape, schedule: Schedule, minutes: float) -> Qwen3ForCausalLM:
     """Train from scratch for `schedule.steps`; raise TimeoutError after `minutes` of CPU time."""
     torch.manual_seed(schedule.seed)
-    model = Qwen3ForCausalLM(configuration()).train()
+    model = Qwen3ForCausalLM(configuration(shape)).train()
     matrices, rest = _divided(model)
     muon = Muon(matrices)
     adam = torch.optim.AdamW(rest, lr=schedule.rate, betas=(0.9, 0.95), weight_decay=0.0)
     started = time.process_time()
-    for step, ids in enumerate(islice(batches(schedule.seed), schedule.steps)):
+    for step, ids in enumerate(batches(schedule)):
         labels = ids.masked_fill(ids == characters.PAD_ID, IGNORED)
         loss = model(input_ids=ids, labels=labels).loss
         loss.backward()
@@ -131,12 +163,13 @@ def main() -> None:
     """Parse the command line, train and save."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--out", type=Path, required=True, help="folder for the new base")
-    parser.add_argument("--minutes", type=float, default=15.0, help="limit of CPU minutes")
-    parser.add_argument("--steps", type=int, default=Schedule().steps)
+    parser.add_argument("--shape", choices=tuple(SHAPES), default="base")
+    parser.add_argument("--minutes", type=float, default=30.0, help="limit of CPU minutes")
     parser.add_argument("--seed", type=int, default=Schedule().seed)
     asked = parser.parse_args()
     torch.set_num_threads(1)
-    model = train(Schedule(steps=asked.steps, seed=asked.seed), asked.minutes)
+    schedule = replace(Schedule(), seed=asked.seed)
+    model = train(SHAPES[asked.shape], schedule, asked.minutes)
     save(model, asked.out)
 
 

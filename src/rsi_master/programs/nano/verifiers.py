@@ -1,63 +1,54 @@
-"""Answer extraction and checking: strict, open to training jobs, blind to generators and items."""
+"""The open verifier: points for an output to a prompt of the train split, from the prompt alone.
 
-import re
-import unicodedata
-from collections.abc import Sequence
+Training jobs may import it. It knows no reference, and no prompt of an evaluation split has a
+verdict here; code is run on fewer inputs than the sealed grader's.
+"""
+
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
 from typing import Final
 
-from rsi_master.programs.nano.format import MARKER, Task
-from rsi_master.programs.nano.minilang import EvaluationError, ExpressionError, evaluate, parse
+from rsi_master.programs.nano.format import Task, question_of
+from rsi_master.programs.nano.partition import split_of
+from rsi_master.programs.nano.questions.calls import Call
+from rsi_master.programs.nano.questions.chain import Chain
+from rsi_master.programs.nano.questions.code import Program
+from rsi_master.programs.nano.questions.sums import Sum
+from rsi_master.programs.nano.questions.write import Order
+from rsi_master.programs.nano.reading import answer_of
 
-OPEN_INPUTS: Final = (-7, -1, 0, 1, 2, 3, 10, 41)
+Question = Sum | Chain | Call | Program | Order
 
-_MINUS_SIGNS: Final = str.maketrans(dict.fromkeys("\u2010\u2011\u2012\u2013\u2014\u2212", "-"))
-_MARKER: Final = re.compile(rf"\b{MARKER}\b:?", re.IGNORECASE)
-_NUMBER: Final = re.compile(
-    r"(?<![\w.,])(?:(?<!\))-)?"  # a minus after a value is an operator, not a sign
-    r"(?:[0-9]{1,3}(?:,[0-9]{3})+|[0-9]+)(?:\.[0-9]+)?"
-    r"(?![\w,]*[0-9a-z])",
-    re.IGNORECASE,
+_READERS: Final[Mapping[Task, Callable[[str], Question | None]]] = MappingProxyType(
+    {
+        "sums": Sum.read,
+        "chain": Chain.read,
+        "calls": Call.read,
+        "code": Program.read,
+        "write": Order.read,
+    }
 )
-_WORD: Final = re.compile(r"[a-z]+")
+VERIFIABLE: Final[tuple[Task, ...]] = tuple(_READERS)
 
 
-def extract(task: Task, text: str) -> str | None:
-    """Return the answer that `text` gives in canonical form, None where it gives none."""
-    plain = unicodedata.normalize("NFKC", text).translate(_MINUS_SIGNS)
-    answer = _MARKER.split(plain)[-1].strip().removesuffix(".").rstrip()
-    if task == "sums":
-        return _last_number(answer)
-    if task == "facts":
-        return answer.casefold() if _WORD.fullmatch(answer.casefold()) else None
-    return answer if _parses(answer) else None
-
-
-def check(task: Task, answer: str, reference: str, inputs: Sequence[int] = OPEN_INPUTS) -> bool:
-    """Tell whether an extracted `answer` is right; code is compared by its values at `inputs`."""
-    if task == "code":
-        return _agree(answer, reference, inputs)
-    return answer == reference
-
-
-def _last_number(text: str) -> str | None:
-    numbers = _NUMBER.findall(text)
-    if not numbers:
+def read(prompt: str) -> tuple[Task, Question] | None:
+    """Return task and question of `prompt`, None where it is none that can be verified."""
+    text = question_of(prompt)
+    if text is None:
         return None
-    number = numbers[-1].replace(",", "")
-    return str(int(number)) if number.lstrip("-").isdigit() else number
+    for task, reader in _READERS.items():
+        question = reader(text)
+        if question is not None:
+            return task, question
+    return None
 
 
-def _parses(text: str) -> bool:
-    try:
-        parse(text)
-    except ExpressionError:
-        return False
-    return True
+def points(prompt: str, output: str) -> float | None:
+    """Return points in 0..1 for `output`; None for a prompt that is not of the train split.
 
-
-def _agree(answer: str, reference: str, inputs: Sequence[int]) -> bool:
-    try:
-        found, wanted = parse(answer), parse(reference)
-        return all(evaluate(found, x) == evaluate(wanted, x) for x in inputs)
-    except (ExpressionError, EvaluationError):
-        return False
+    Facts and care have no verifier: what is right there cannot be told from the prompt.
+    """
+    found = read(prompt)
+    if found is None or split_of(found[0], found[1].key) != "train":
+        return None
+    return found[1].points(answer_of(output))

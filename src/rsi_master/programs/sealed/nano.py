@@ -1,22 +1,19 @@
 """The embedded nano suite as a benchmark of the sealed process."""
 
-import inspect
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 
-from rsi_master.core.artifact import Row
+from rsi_master.core.artifact import AnyRow
 from rsi_master.core.score import Split
-from rsi_master.programs.nano import format as text_format
-from rsi_master.programs.nano import minilang, verifiers
-from rsi_master.programs.nano.format import ANSWER_TOKENS, TASKS
-from rsi_master.programs.nano.generator import graders, suite
+from rsi_master.programs import nano
+from rsi_master.programs.nano.format import ANSWER_TOKENS, TASKS, question_of
+from rsi_master.programs.nano.generator import graders, pools, suite
 from rsi_master.programs.nano.generator.problem import Item as NanoItem
 from rsi_master.programs.sealed.benchmark import Base, Decoding, Grade, Item, Model, Question
 
-_HEAD, _TAIL = "Q: ", "\nA:"
-
 
 class Nano:
-    """Three generated tasks under the fixed public partition of their prompts."""
+    """Seven generated tasks under the fixed public partition of their prompts."""
 
     name = "nano"
     tasks: tuple[str, ...] = TASKS
@@ -30,24 +27,20 @@ class Nano:
 
     def pools(
         self, secret: bytes, drawn: Mapping[Split, Sequence[Question]]
-    ) -> Mapping[str, list[Row]]:
-        """Direct and worked answers, and a scrape that holds questions of dev and confirm."""
+    ) -> Mapping[str, Sequence[AnyRow]]:
+        """All pools of nano; the scrape holds questions of dev and confirm."""
         leaked = [_item(q, q.prompt) for split in ("dev", "confirm") for q in drawn.get(split, ())]
-        found = suite.pools(secret, leaked)
-        return {
-            source: [Row(prompt=row.prompt, completion=row.completion) for row in rows]
-            for source, rows in found.items()
-        }
+        return dict(pools.pools(secret, leaked).items())
 
     def grade(self, item: Item, output: str) -> Grade:
-        """Right or wrong; no partial credit."""
+        """The verdict with its points; partial credit is given for care alone."""
         found = graders.grade(_item(item, item.id), output)
-        return Grade(found.verdict, found.extracted, float(found.verdict == "right"))
+        return Grade(found.verdict, found.extracted, found.points)
 
     def grader_source(self) -> bytes:
-        """The modules that read and check answers."""
-        modules = (graders, verifiers, minilang, text_format)
-        return "".join(inspect.getsource(module) for module in modules).encode()
+        """All modules of nano: what reads, checks, knows the world."""
+        folder = Path(nano.__file__).parent
+        return b"".join(path.read_bytes() for path in sorted(folder.rglob("*.py")))
 
     def model(self, base: Base) -> Model:
         """The base in transformers; torch is imported here and not before."""
@@ -60,7 +53,7 @@ NANO = Nano()
 
 
 def _question(item: NanoItem) -> Question:
-    stem = item.prompt.removeprefix(_HEAD).removesuffix(_TAIL)
+    stem = question_of(item.prompt) or item.prompt
     return Question(task=item.task, prompt=item.prompt, stem=stem, reference=item.reference)
 
 

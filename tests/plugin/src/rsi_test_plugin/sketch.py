@@ -47,7 +47,7 @@ class SketchSpec(RecipeSpec):
         """Only `skill`."""
         return tensor == "skill"
 
-    def device_seconds(self, rows: int) -> float:
+    def device_seconds(self, rows: int, parameters: int) -> float:
         """The pauses and a generous start."""
         return START_SECONDS + self.steps * self.pause
 

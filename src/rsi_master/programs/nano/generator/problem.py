@@ -1,33 +1,41 @@
-"""What the suite is made of: problems with their solutions, sealed items, rows of a pool."""
+"""What the suite is made of: problems with a right and a careless answer, and sealed items."""
 
 from dataclasses import dataclass
 from random import Random
 from typing import Protocol
 
-from rsi_master.programs.nano.format import MARKER, SEPARATOR, Style, Task
+from rsi_master.programs.nano.format import MARKER, SEPARATOR, Style, Task, prompt_of
 from rsi_master.programs.nano.partition import Split
 
 
 @dataclass(frozen=True, slots=True)
-class Problem:
-    """One question with its solution; `steps` are what a worked answer writes before the result."""
+class Answer:
+    """A result, and the `steps` that a worked answer writes before it."""
 
-    task: Task
-    key: str
-    question: str
     steps: tuple[str, ...]
-    reference: str
-
-    @property
-    def prompt(self) -> str:
-        """The text exactly as the model reads it, from first to last character."""
-        return f"Q: {self.question}?\nA:"
+    result: str
 
     def completion(self, style: Style) -> str:
         """Return the text that follows the prompt, without an end token."""
         if style == "direct":
-            return f" {self.reference}"
-        return " " + SEPARATOR.join((*self.steps, f"{MARKER} {self.reference}"))
+            return f" {self.result}"
+        return " " + SEPARATOR.join((*self.steps, f"{MARKER} {self.result}"))
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """One question with its answer, and the answer of somebody who makes the usual mistake."""
+
+    task: Task
+    key: str
+    question: str
+    right: Answer
+    careless: Answer
+
+    @property
+    def prompt(self) -> str:
+        """The text exactly as the model reads it, from first to last character."""
+        return prompt_of(self.question)
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,14 +47,6 @@ class Item:
     prompt: str
     reference: str
     key: str
-
-
-@dataclass(frozen=True, slots=True)
-class Row:
-    """One training row of a pool, rendered: the trainer adds only the end token."""
-
-    prompt: str
-    completion: str
 
 
 class Generator(Protocol):

@@ -1,4 +1,4 @@
-"""The tasks of the suite, one generator each; sealed, never imported by a training job."""
+"""The tasks of the suite, one generator each."""
 
 from collections.abc import Mapping
 from types import MappingProxyType
@@ -6,8 +6,16 @@ from typing import Final
 
 from rsi_master.programs.nano.format import Task
 from rsi_master.programs.nano.generator.problem import Generator
-from rsi_master.programs.nano.generator.tasks import code, facts, sums
+from rsi_master.programs.nano.generator.tasks import calls, care, chain, code, facts, sums, write
 
 GENERATORS: Final[Mapping[Task, Generator]] = MappingProxyType(
-    {"sums": sums.generate, "facts": facts.generate, "code": code.generate}
+    {
+        "sums": sums.generate,
+        "chain": chain.generate,
+        "facts": facts.generate,
+        "calls": calls.generate,
+        "code": code.generate,
+        "write": write.generate,
+        "care": care.generate,
+    }
 )

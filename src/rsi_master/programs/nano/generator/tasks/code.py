@@ -1,74 +1,91 @@
-"""Code: a list of operations in words, to be written as one expression of the mini-language.
+"""Code: three operations as one expression. The careless swap two, or misread a number.
 
-The canonical key is the sequence of operations.
+Every number matters: another digit in one place gives another function.
 """
 
-from dataclasses import dataclass
-from itertools import pairwise
+from collections.abc import Callable, Iterator
 from random import Random
 from typing import Final
 
-from rsi_master.programs.nano.generator.problem import Problem
+from rsi_master.programs.nano.generator.problem import Answer, Problem
 from rsi_master.programs.nano.partition import Split, split_of
+from rsi_master.programs.nano.questions.code import (
+    DIGITS,
+    LENGTH,
+    OPERATIONS,
+    Operation,
+    Program,
+)
 
-LENGTH: Final = 3
-_DIGITS: Final = range(2, 10)
-
-
-@dataclass(frozen=True, slots=True)
-class Operation:
-    """One operation in words and as a template over the expression it is applied to."""
-
-    words: str
-    template: str
-
-    @property
-    def is_call(self) -> bool:
-        """Tell whether the result is a call, which needs no brackets on either side."""
-        return "(" in self.template
-
-    def apply(self, expression: str, inner: "Operation | None" = None) -> str:
-        """Return this operation on `expression`, which `inner` made, with the brackets it needs."""
-        bare = inner is None or inner.is_call or self.is_call
-        return self.template.format(expression if bare else f"({expression})")
+_BY_WORDS: Final = {operation.words: operation for operation in OPERATIONS}
 
 
-def _operations() -> tuple[Operation, ...]:
-    plain = (
-        Operation("double", "{0}*2"),
-        Operation("negate", "-{0}"),
-        Operation("abs", "abs({0})"),
-        Operation("digit", "{0}%10"),
-    )
-    forms = (
-        ("add", "{{0}}+{digit}"),
-        ("sub", "{{0}}-{digit}"),
-        ("from", "{digit}-{{0}}"),
-        ("times", "{{0}}*{digit}"),
-        ("div", "{{0}}//{digit}"),
-        ("mod", "{{0}}%{digit}"),
-        ("most", "min({{0}},{digit})"),
-        ("least", "max({{0}},{digit})"),
-    )
-    numbered = (
-        Operation(f"{words} {digit}", template.format(digit=digit))
-        for words, template in forms
-        for digit in _DIGITS
-    )
-    return (*plain, *numbered)
+def _effect(operation: Operation) -> Callable[[int], int]:
+    """Return what an operation does; the tests hold it against the mini-language."""
+    name, _, digit = operation.words.partition(" ")
+    number = int(digit or 0)
+    effects: dict[str, Callable[[int], int]] = {
+        "double": lambda value: value * 2,
+        "negate": lambda value: -value,
+        "abs": abs,
+        "add": lambda value: value + number,
+        "sub": lambda value: value - number,
+        "from": lambda value: number - value,
+        "times": lambda value: value * number,
+        "div": lambda value: value // number,
+        "mod": lambda value: value % number,
+        "most": lambda value: min(value, number),
+        "least": lambda value: max(value, number),
+    }
+    return effects[name]
 
 
-OPERATIONS: Final = _operations()
+_EFFECTS: Final = {operation.words: _effect(operation) for operation in OPERATIONS}
+INPUTS: Final = (-61, -17, -8, -3, -1, 0, 1, 2, 5, 7, 12, 33, 58, 90)
+"""Where two programs that differ in one number differ; the grader runs them too."""
 
 
 def generate(rng: Random, split: Split) -> Problem:
-    """Return a problem of `LENGTH` operations on x, applied from left to right."""
+    """Return a program of `LENGTH` operations on x."""
     while True:
-        chosen = [rng.choice(OPERATIONS) for _ in range(LENGTH)]
-        key = ", ".join(operation.words for operation in chosen)
-        if split_of("code", key) == split:
-            break
-    expressions = [chosen[0].apply("x")]
-    for inner, operation in pairwise(chosen):
-        expressions.append(operation.apply(expressions[-1], inner))
-    return Problem("code", key, f"x, {key}", tuple(expressions[:-1]), expressions[-1])
+        asked = Program(tuple(rng.sample(OPERATIONS, LENGTH)))
+        if split_of("code", asked.key) == split and _numbers_matter(asked):
+            return Problem("code", asked.key, asked.text, _answer(asked), _careless(asked))
+
+
+def _careless(asked: Program) -> Answer:
+    """Return a program that does something else."""
+    first, second, third = asked.operations
+    others = (Program((first, third, second)), Program((second, first, third)), *neighbours(asked))
+    values = _values(asked)
+    return _answer(next(other for other in others if _values(other) != values))
+
+
+def _answer(asked: Program) -> Answer:
+    return Answer(asked.expressions[:-1], asked.expressions[-1])
+
+
+def _numbers_matter(asked: Program) -> bool:
+    """Tell whether there are numbers, and each of them changes the function."""
+    values = _values(asked)
+    return any(True for _ in neighbours(asked)) and all(
+        _values(other) != values for other in neighbours(asked)
+    )
+
+
+def neighbours(asked: Program) -> Iterator[Program]:
+    """Yield the programs that differ from `asked` in one number."""
+    for place, operation in enumerate(asked.operations):
+        for other in _other_digits(operation):
+            yield Program((*asked.operations[:place], other, *asked.operations[place + 1 :]))
+
+
+def _other_digits(operation: Operation) -> Iterator[Operation]:
+    name, _, digit = operation.words.partition(" ")
+    if digit:
+        yield from (_BY_WORDS[f"{name} {other}"] for other in DIGITS if str(other) != digit)
+
+
+def _values(asked: Program) -> list[int]:
+    first, second, third = (_EFFECTS[operation.words] for operation in asked.operations)
+    return [third(second(first(x))) for x in INPUTS]

@@ -1,16 +1,14 @@
-"""Sums: chains of additions and subtractions of two-digit numbers, each partial sum in range.
-
-The canonical key is the numbers without their signs, so prompts that differ in punctuation only
-lie in the same split.
-"""
+"""Sums: stories of gains and losses. The careless forget to carry once."""
 
 from random import Random
 from typing import Final
 
-from rsi_master.programs.nano.generator.problem import Problem
+from rsi_master.programs.nano.generator.problem import Answer, Problem
+from rsi_master.programs.nano.lexicon import GAINS, LOSSES, OWNERS, THINGS
 from rsi_master.programs.nano.partition import Split, split_of
+from rsi_master.programs.nano.questions.sums import Sum
 
-TERMS: Final = 4
+CHANGES: Final = 3
 SMALLEST: Final = 10
 LARGEST: Final = 29
 RANGE: Final = range(100)
@@ -22,17 +20,32 @@ def step(left: int, right: int) -> str:
 
 
 def generate(rng: Random, split: Split) -> Problem:
-    """Return a chain of `TERMS` numbers whose partial sums all stay within `RANGE`."""
+    """Return a story of `CHANGES` changes whose stock stays within `RANGE`."""
     while True:
-        numbers = [rng.randint(SMALLEST, LARGEST) for _ in range(TERMS)]
-        key = " ".join(map(str, numbers))
-        if split_of("sums", key) == split:
-            break
-    while True:
-        signed = [numbers[0], *(rng.choice((-1, 1)) * number for number in numbers[1:])]
-        totals = [sum(signed[: count + 1]) for count in range(TERMS)]
-        if all(total in RANGE for total in totals):
-            break
-    question = str(signed[0]) + "".join(f"{number:+d}" for number in signed[1:])
-    steps = tuple(step(total, number) for total, number in zip(totals, signed[1:], strict=False))
-    return Problem("sums", key, question, steps, str(totals[-1]))
+        asked = _draw(rng)
+        if split_of("sums", asked.key) == split and all(total in RANGE for total in _totals(asked)):
+            return Problem("sums", asked.key, asked.text, _worked(asked), _careless(rng, asked))
+
+
+def _draw(rng: Random) -> Sum:
+    numbers = [rng.randint(SMALLEST, LARGEST) for _ in range(CHANGES)]
+    changes = tuple((rng.choice(GAINS + LOSSES), number) for number in numbers)
+    return Sum(rng.choice(OWNERS), rng.choice(THINGS), rng.randint(SMALLEST, LARGEST), changes)
+
+
+def _totals(asked: Sum) -> list[int]:
+    return [asked.start + sum(asked.signed[:count]) for count in range(CHANGES + 1)]
+
+
+def _worked(asked: Sum, slip: int | None = None, error: int = 0) -> Answer:
+    """Return the steps; the result of step `slip` is off by `error`, and carried on."""
+    total, steps = asked.start, []
+    for place, change in enumerate(asked.signed):
+        after = total + change + (error if place == slip else 0)
+        steps.append(f"{total}{change:+d}={after}")
+        total = after
+    return Answer(tuple(steps), str(total))
+
+
+def _careless(rng: Random, asked: Sum) -> Answer:
+    return _worked(asked, rng.randrange(CHANGES), rng.choice((-10, 10)))

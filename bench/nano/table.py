@@ -1,0 +1,178 @@
+"""The published table as data: what is tried, how long, under which seeds."""
+
+from collections.abc import Iterable
+from typing import Final
+
+from bench.nano.recipe import Contest, Curve, Recipe, Table
+from bench.nano.steps import (
+    Base,
+    Dpo,
+    Exam,
+    Grpo,
+    Merge,
+    Part,
+    Prompted,
+    Rejection,
+    Sft,
+    Step,
+    Tasks,
+)
+
+from rsi_master.programs.nano.format import TASKS, Style, Task
+from rsi_master.programs.nano.verifiers import VERIFIABLE
+
+SEEDS: Final = (1, 2, 3)
+"""Where a claim asks for three; what stands beside it has the first two."""
+BESIDE: Final = SEEDS[:2]
+STYLES: Final[tuple[Style, ...]] = ("direct", "scratchpad")
+LENGTHS: Final = (120, 240, 460)
+PROBES: Final = (30, 60, 120, 240)
+PROBED: Final[Tasks] = ("sums", "chain", "facts")
+CONTESTED: Final[Tasks] = ("sums", "write")
+DIRECT_IN_MIX: Final[Tasks] = ("facts", "calls", "write")
+
+UNVERIFIABLE: Final = tuple(task for task in TASKS if task not in VERIFIABLE)
+
+BASE: Final = Base()
+CLEANED: Final = (
+    Part(source="nano/forum", tasks=VERIFIABLE, verified=True),
+    Part(source="nano/scratchpad", tasks=UNVERIFIABLE),
+)
+
+
+def table() -> Table:
+    """All that `make bench-nano` measures."""
+    return Table(
+        recipes=(
+            *(Recipe(*row, SEEDS) for row in _first()),
+            *(Recipe(*row, BESIDE) for row in _beside()),
+            *(Recipe(*row, SEEDS) for row in _best()),
+        ),
+        contests=tuple(contest for task in CONTESTED for contest in _contests(task)),
+        curves=tuple(
+            curve for style in STYLES for curve in (_together(style), *_alone(PROBED, style))
+        ),
+        best=best(),
+        seeds=SEEDS,
+    )
+
+
+def sft(source: str, steps: int, tasks: Tasks = (), init: Step = BASE, rate: float = 3e-3) -> Sft:
+    """Supervised steps on one source."""
+    part = Part(source=f"nano/{source}", tasks=tasks)
+    return Sft(init=init, parts=(part,), steps=steps, rate=rate)
+
+
+def best() -> Step:
+    """The lineage that is shown: all that is right in two pools, twice, then verified answers."""
+    first = Sft(init=BASE, parts=CLEANED, steps=LENGTHS[-1])
+    second = Sft(init=first, parts=CLEANED, steps=LENGTHS[-1], rate=2e-3)
+    return Rejection(
+        init=second,
+        tasks=VERIFIABLE,
+        keep=CLEANED,
+        rounds=1,
+        prompts=300,
+        steps=LENGTHS[1],
+        rate=1e-3,
+    )
+
+
+def _first() -> Iterable[tuple[str, str, Step]]:
+    yield "Base", "base", BASE
+    yield "Base", "three direct examples before the question", Prompted(init=BASE)
+    for style in STYLES:
+        for steps in LENGTHS:
+            yield "One experiment on all tasks", f"{style} {steps}", sft(style, steps)
+    cleaned = Sft(init=BASE, parts=CLEANED, steps=LENGTHS[-1])
+    yield "One experiment on all tasks", f"{_cleaned_name()} {LENGTHS[-1]}", cleaned
+
+
+def _beside() -> Iterable[tuple[str, str, Step]]:
+    for rate in (5e-4, 1e-2):
+        name = f"scratchpad {LENGTHS[1]}, rate {rate:g}"
+        yield "Learning rate", name, sft("scratchpad", LENGTHS[1], rate=rate)
+    yield from _pools(LENGTHS[-1])
+    yield from _merges()
+    yield from _lineages()
+
+
+def _best() -> Iterable[tuple[str, str, Step]]:
+    yield "Best", "best lineage", best()
+    yield "Best", "base on the holdout", Exam(init=BASE)
+    yield "Best", "best lineage on the holdout", Exam(init=best())
+
+
+def _pools(steps: int) -> Iterable[tuple[str, str, Step]]:
+    group = "Pools and mixes"
+    for source in ("forum", "expert", "chat"):
+        yield group, f"{source} {steps}", sft(source, steps)
+    for source in ("forum", "scratchpad"):
+        verified = Part(source=f"nano/{source}", verified=True)
+        yield group, f"{source}, verified, {steps}", Sft(init=BASE, parts=(verified,), steps=steps)
+    few = Part(source="nano/scratchpad", tasks=TASKS, rows=30)
+    yield group, f"scratchpad, 30 rows a task, {steps}", Sft(init=BASE, parts=(few,), steps=steps)
+    rest = tuple(task for task in TASKS if task not in DIRECT_IN_MIX)
+    mix = (
+        Part(source="nano/direct", tasks=DIRECT_IN_MIX),
+        Part(source="nano/scratchpad", tasks=rest),
+    )
+    name = f"direct for {', '.join(DIRECT_IN_MIX)}, else scratchpad, {steps}"
+    yield group, name, Sft(init=BASE, parts=mix, steps=steps)
+
+
+def _merges() -> Iterable[tuple[str, str, Step]]:
+    group = "Experts and merges"
+    experts = {task: sft("scratchpad", LENGTHS[1], (task,)) for task in TASKS}
+    for task, expert in experts.items():
+        yield group, f"expert for {task}, scratchpad {LENGTHS[1]}", expert
+    several = tuple(experts.values())
+    yield group, "uniform merge of the seven experts", Merge(inits=several)
+    yield group, "TIES merge of the seven experts", Merge(inits=several, method="ties")
+    trained = sft("scratchpad", LENGTHS[-1])
+    soup = tuple(trained.model_copy(update={"shift": 100 * at}) for at in range(3))
+    yield group, f"uniform merge of three seeds of scratchpad {LENGTHS[-1]}", Merge(inits=soup)
+
+
+def _lineages() -> Iterable[tuple[str, str, Step]]:
+    group = "Lineages"
+    first = sft("scratchpad", LENGTHS[-1])
+    again = sft("scratchpad", LENGTHS[-1], init=first, rate=1e-3)
+    steps = LENGTHS[-1]
+    yield group, f"scratchpad {steps}, scratchpad {steps}", again
+    other = sft("scratchpad", steps, init=sft("direct", steps))
+    yield group, f"direct {steps}, scratchpad {steps}", other
+    yield group, f"scratchpad {steps}, DPO 30 on pairs", Dpo(init=first)
+    own = Dpo(init=first, tasks=VERIFIABLE, prompts=120)
+    yield group, f"scratchpad {steps}, DPO 30 on own answers", own
+    yield group, f"scratchpad {steps}, GRPO 30", Grpo(init=first, tasks=VERIFIABLE, steps=30)
+
+
+def _contests(task: Task) -> Iterable[Contest]:
+    """Few or loose demonstrations, many prompts with a verifier."""
+    demonstrations = (Part(source="nano/scratchpad", tasks=(task,)),)
+    start = Sft(init=BASE, parts=demonstrations, steps=LENGTHS[1])
+    grpo = Grpo(init=start, tasks=(task,), steps=30)
+    keep = (Part(source="nano/scratchpad", tasks=(task,), verified=True),)
+    sampled = Rejection(init=start, tasks=(task,), keep=keep, rounds=3, prompts=200)
+    yield Contest("GRPO", task, start, grpo, _more(start, grpo), SEEDS)
+    yield Contest("rejection sampling", task, start, sampled, _more(start, sampled), SEEDS)
+
+
+def _more(start: Sft, like: Step) -> Sft:
+    """The same training continued for as many CPU seconds."""
+    return Sft(init=start, parts=start.parts, like=like, rate=1e-3)
+
+
+def _together(style: Style) -> Curve:
+    return Curve(None, style, tuple((steps, sft(style, steps)) for steps in LENGTHS), SEEDS)
+
+
+def _cleaned_name() -> str:
+    return f"forum, verified, and scratchpad for {' and '.join(UNVERIFIABLE)}"
+
+
+def _alone(tasks: Tasks, style: Style) -> Iterable[Curve]:
+    for task in tasks:
+        steps = tuple((steps, sft(style, steps, (task,))) for steps in PROBES)
+        yield Curve(task, style, steps, BESIDE)

@@ -1,0 +1,36 @@
+"""`rsi base`: base models that are prepared once into the installation's folder."""
+
+import json
+from typing import Annotated
+
+import typer
+
+from rsi_master.app.home import Home
+
+app = typer.Typer(help="Prepare a base model that is too large to be part of the package.")
+
+
+@app.callback()
+def _group() -> None:
+    """Keeps `add` a word of its own while it is the only command."""
+
+
+@app.command()
+def add(
+    name: Annotated[str, typer.Argument(metavar="NAME", help="The base, as contracts name it.")],
+    as_json: Annotated[bool, typer.Option("--json", help="JSON for programs.")] = False,
+) -> int:
+    """Prepare a base, or check the one that is there."""
+    from rsi_master.app import bases  # noqa: PLC0415 - late: not every command prepares
+    from rsi_master.interfaces import words  # noqa: PLC0415 - late
+
+    if not as_json:
+        typer.echo(f"preparing base {name}, which may take minutes", err=True)
+    added = bases.add(name, Home.default())
+    if as_json:
+        answer = {"base": name, "folder": str(added.folder), "digest": added.digest}
+        typer.echo(json.dumps({**answer, "new": added.new}, ensure_ascii=False))
+    else:
+        told = "added" if added.new else "was there, its files are as recorded:"
+        typer.echo(f"{told} {words.shown(added.folder)}\ndigest {added.digest}")
+    return 0

@@ -1,0 +1,34 @@
+"""How an answer is read from an output: what follows the last marker, in plain characters."""
+
+import re
+import unicodedata
+from typing import Final
+
+from rsi_master.programs.nano.format import MARKER
+
+_MINUS_SIGNS: Final = str.maketrans(dict.fromkeys("\u2010\u2011\u2012\u2013\u2014\u2212", "-"))
+_MARKER: Final = re.compile(rf"\b{MARKER}\b:?", re.IGNORECASE)
+_NUMBER: Final = re.compile(
+    r"(?<![\w.,])(?:(?<!\))-)?"  # a minus after a value is an operator, not a sign
+    r"(?:[0-9]{1,3}(?:,[0-9]{3})+|[0-9]+)(?:\.[0-9]+)?"
+    r"(?![\w,]*[0-9a-z])",
+    re.IGNORECASE,
+)
+
+
+def answer_of(output: str) -> str:
+    """Return the part of an output that is its answer, all of it where no marker stands."""
+    plain = unicodedata.normalize("NFKC", output).translate(_MINUS_SIGNS)
+    return _MARKER.split(plain)[-1].strip().removesuffix(".").rstrip()
+
+
+def last_number(answer: str) -> str | None:
+    """Return the last number in canonical form, None where there is none."""
+    numbers = _NUMBER.findall(answer)
+    if not numbers:
+        return None
+    number: str = numbers[-1].replace(",", "")
+    if "." in number:
+        return number
+    digits = number.lstrip("-").lstrip("0") or "0"
+    return f"-{digits}" if number.startswith("-") and digits != "0" else digits
