@@ -64,8 +64,8 @@ check: $(ready)
 	@$(py) -c 'from importlinter.cli import lint_imports_command as lint; lint(["--no-logo"])'
 
 format: $(ready)
-	@$(py) -m ruff format --quiet src tests
-	@$(py) -m ruff check --quiet --fix src tests
+	@$(py) -m ruff format --quiet src tests bench
+	@$(py) -m ruff check --quiet --fix src tests bench
 
 # A demo run, the same trainings without the OS, warm and cold starts: minutes, on a quiet machine.
 bench: $(ready)

@@ -25,7 +25,7 @@ SEEDS: Final = (1, 2, 3)
 """Where a claim asks for three; what stands beside it has the first two."""
 BESIDE: Final = SEEDS[:2]
 STYLES: Final[tuple[Style, ...]] = ("direct", "scratchpad")
-LENGTHS: Final = (120, 240, 460)
+LENGTHS: Final = (100, 200, 400)
 PROBES: Final = (30, 60, 120, 240)
 PROBED: Final[Tasks] = ("sums", "chain", "facts")
 CONTESTED: Final[Tasks] = ("sums", "write")
@@ -107,11 +107,8 @@ def _pools(steps: int) -> Iterable[tuple[str, str, Step]]:
     group = "Pools and mixes"
     for source in ("forum", "expert", "chat"):
         yield group, f"{source} {steps}", sft(source, steps)
-    for source in ("forum", "scratchpad"):
-        verified = Part(source=f"nano/{source}", verified=True)
-        yield group, f"{source}, verified, {steps}", Sft(init=BASE, parts=(verified,), steps=steps)
-    few = Part(source="nano/scratchpad", tasks=TASKS, rows=30)
-    yield group, f"scratchpad, 30 rows a task, {steps}", Sft(init=BASE, parts=(few,), steps=steps)
+    verified = Part(source="nano/forum", verified=True)
+    yield group, f"forum, verified, {steps}", Sft(init=BASE, parts=(verified,), steps=steps)
     rest = tuple(task for task in TASKS if task not in DIRECT_IN_MIX)
     mix = (
         Part(source="nano/direct", tasks=DIRECT_IN_MIX),
@@ -123,15 +120,15 @@ def _pools(steps: int) -> Iterable[tuple[str, str, Step]]:
 
 def _merges() -> Iterable[tuple[str, str, Step]]:
     group = "Experts and merges"
-    experts = {task: sft("scratchpad", LENGTHS[1], (task,)) for task in TASKS}
+    experts = {task: sft("scratchpad", LENGTHS[0], (task,)) for task in TASKS}
     for task, expert in experts.items():
-        yield group, f"expert for {task}, scratchpad {LENGTHS[1]}", expert
+        yield group, f"expert for {task}, scratchpad {LENGTHS[0]}", expert
     several = tuple(experts.values())
     yield group, "uniform merge of the seven experts", Merge(inits=several)
     yield group, "TIES merge of the seven experts", Merge(inits=several, method="ties")
-    trained = sft("scratchpad", LENGTHS[-1])
+    trained = sft("scratchpad", LENGTHS[1])
     soup = tuple(trained.model_copy(update={"shift": 100 * at}) for at in range(3))
-    yield group, f"uniform merge of three seeds of scratchpad {LENGTHS[-1]}", Merge(inits=soup)
+    yield group, f"uniform merge of three seeds of scratchpad {LENGTHS[1]}", Merge(inits=soup)
 
 
 def _lineages() -> Iterable[tuple[str, str, Step]]:

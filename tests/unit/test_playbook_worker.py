@@ -31,6 +31,8 @@ from rsi_master.testing.rig import Rig, sketch_contract
 
 LIMITS = Limits(directions=2, workers_now=2, experiments_each=3, verifications=5, closing=False)
 DATA = tape.digest("data")
+ROWS = 100_000
+
 TASK = Assignment(
     node="w1",
     direction="fine-tune on a pool",
@@ -60,7 +62,7 @@ def seen(
     lifecycle: Lifecycle = "finished",
     integrity: Integrity = "accepted",
 ) -> WorkerExperimentView:
-    chosen = SftSpec.model_validate(recipe or first_recipe(TASK)).model_dump(mode="json")
+    chosen = SftSpec.model_validate(recipe or first_recipe(TASK, ROWS)).model_dump(mode="json")
     return WorkerExperimentView(
         id=f"e-{dev}",
         worker="w1",
@@ -79,7 +81,7 @@ def seen(
 
 
 def following(*views: WorkerExperimentView) -> dict[str, object] | None:
-    move = next_recipe(TASK, list(views))
+    move = next_recipe(TASK, list(views), ROWS)
     if move is None:
         return None
     recipe, init, data = move
@@ -101,23 +103,35 @@ def test_the_first_training_is_one_pass_of_full_weights() -> None:
 
 def test_the_first_rate_falls_with_the_size_of_the_base() -> None:
     rates = [
-        first_recipe(TASK.model_copy(update={"base_parameters": size}))["learning_rate"]
+        first_recipe(TASK.model_copy(update={"base_parameters": size}), ROWS)["learning_rate"]
         for size in (10**5, 10**7, 10**9, 10**14)
     ]
     assert rates == sorted(rates, reverse=True)  # type: ignore[type-var]
     assert rates[0] == pytest.approx(0.003239 - 0.0001395 * 11.5129, rel=0.05)
     assert rates[-1] == RATE_LEAST
-    unknown = first_recipe(TASK.model_copy(update={"base_parameters": None}))
+    unknown = first_recipe(TASK.model_copy(update={"base_parameters": None}), ROWS)
     assert unknown["learning_rate"] == RATE_LEAST
 
 
 def test_a_large_base_gets_an_adapter_and_small_batches() -> None:
     small, large = (
-        SftSpec.model_validate(first_recipe(TASK.model_copy(update={"base_parameters": size})))
+        SftSpec.model_validate(
+            first_recipe(TASK.model_copy(update={"base_parameters": size}), ROWS)
+        )
         for size in (ADAPTER_FROM - 1, ADAPTER_FROM)
     )
     assert (small.method, small.batch_size) == ("full", 32)
     assert (large.method, large.batch_size) == ("lora", SMALL_BATCH)
+
+
+@pytest.mark.parametrize(
+    ("rows", "batch"), [(0, 8), (1_500, 8), (2_400, 16), (4_799, 16), (4_800, 32), (10**6, 32)]
+)
+def test_few_rows_come_in_small_batches_so_that_a_pass_has_enough_updates(
+    rows: int, batch: int
+) -> None:
+    assert first_recipe(TASK, rows)["batch_size"] == batch
+    assert rows // batch >= 150 or batch == SMALL_BATCH
 
 
 def test_a_curve_that_still_falls_gets_more_epochs() -> None:
@@ -200,12 +214,12 @@ def test_a_verification_copies_the_recipe_and_trains_once() -> None:
             "data": (),
         }
     )
-    assert next_recipe(task, []) == (recipe, "parent", tape.digest("other"))
-    assert next_recipe(task, [seen()]) is None
+    assert next_recipe(task, [], ROWS) == (recipe, "parent", tape.digest("other"))
+    assert next_recipe(task, [seen()], ROWS) is None
 
 
 def test_without_data_there_is_nothing_to_try() -> None:
-    assert next_recipe(TASK.model_copy(update={"data": ()}), []) is None
+    assert next_recipe(TASK.model_copy(update={"data": ()}), [], 0) is None
 
 
 def test_the_best_is_accepted_scored_and_the_earlier_of_equals() -> None:
@@ -230,7 +244,7 @@ def test_data_of_a_kind_that_the_recipe_does_not_take_ends_the_work(
 ) -> None:
     """Somebody else opened the direction; the Worker says that it has nothing, and is not stuck."""
     rig = Rig(tmp_path, sketch_contract(policy={"sources": ["sketch/pairs"]}))
-    monkeypatch.setattr(worker, "first_recipe", lambda task: {"name": "sketch"})
+    monkeypatch.setattr(worker, "first_recipe", lambda task, rows: {"name": "sketch"})
     node = rig.open_worker(rig.add("sketch/pairs"))
     ask = Ask(order="o", role="worker", node=node, trigger="created", limits=LIMITS)
     worker.WorkerPlaybook().act(ask, rig.worker(node))

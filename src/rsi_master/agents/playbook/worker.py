@@ -6,6 +6,7 @@ from typing import cast
 from rsi_master.core.errors import OverBudget, PolicyDenied
 from rsi_master.core.score import Scored, SplitScore
 from rsi_master.core.turn import Ask
+from rsi_master.domains.data.actions import PoolView
 from rsi_master.domains.planning.workers import Assignment
 from rsi_master.domains.training.views import WorkerExperimentView
 from rsi_master.expos.gateway import Session
@@ -24,7 +25,11 @@ RATE_LEAST = 1e-5
 # parameters: 7 GB, of 8 rows 3.3 GB), so that batches are small. Weights are trained through an
 # adapter (LoRA, arXiv 2106.09685), customary for pre-trained models; it saves little else here.
 ADAPTER_FROM = 50_000_000
+BATCH = 32
 SMALL_BATCH = 8
+# A pass over instruction data is customarily some hundred updates (Alpaca: 52,000 rows in batches
+# of 128). Where there are fewer rows, smaller batches give as many.
+UPDATES = 150
 # A share that a curve must lose over its last fifth to count as still falling. Of the thresholds of
 # Prechelt 1998 ("Early Stopping - But When?": 1 to 5 per cent) a low one: more passes are cheap.
 FALLING = 0.02
@@ -44,7 +49,8 @@ class WorkerPlaybook:
         ]
         limits = ask.limits
         goes_on = limits.verifications > 0 if task.purpose == "verify" else not limits.closing
-        move = next_recipe(task, seen) if task.left and goes_on else None
+        rows = _rows(session, task) if not seen else 0
+        move = next_recipe(task, seen, rows) if task.left and goes_on else None
         if move is None or not self._submitted(session, *move):
             session.act("worker.finalize", **summary(task, seen))
 
@@ -63,16 +69,16 @@ class WorkerPlaybook:
 
 
 def next_recipe(
-    task: Assignment, seen: list[WorkerExperimentView]
+    task: Assignment, seen: list[WorkerExperimentView], rows: int
 ) -> tuple[Recipe, str, str] | None:
-    """The next training, or None when the Worker has nothing to add."""
+    """The next training on data of so many rows, or None when the Worker has nothing to add."""
     if task.purpose == "verify":
         return _replication(task, seen)
     if not task.data:
         return None
     data = task.data[0]
     if not seen:
-        return first_recipe(task), "base", data
+        return first_recipe(task, rows), "base", data
     done = [view for view in seen if view.lifecycle == "finished"]
     if not done:
         return _gentler(seen, data)
@@ -81,8 +87,10 @@ def next_recipe(
     return _third(done, seen, data)
 
 
-def first_recipe(task: Assignment) -> Recipe:
+def first_recipe(task: Assignment, rows: int) -> Recipe:
     """Full weights, or an adapter for a large base; one pass, a rate from the size of the base.
+
+    Batches are halved until a pass has enough updates, or they are small.
 
     The rate is Kaplan et al. 2020 (arXiv 2001.08361), equation D.1:
     0.003239 - 0.0001395 ln N for N parameters.
@@ -94,10 +102,24 @@ def first_recipe(task: Assignment) -> Recipe:
         "method": "full",
         "learning_rate": _short(rate),
         "epochs": FIRST_EPOCHS,
+        "batch_size": _batch(rows),
     }
     if size and size >= ADAPTER_FROM:
         recipe |= {"method": "lora", "batch_size": SMALL_BATCH}
     return recipe
+
+
+def _batch(rows: int) -> int:
+    size = BATCH
+    while size > SMALL_BATCH and rows < UPDATES * size:
+        size //= 2
+    return size
+
+
+def _rows(session: Session, task: Assignment) -> int:
+    """How many rows the data of the direction have."""
+    pool = cast(PoolView, session.act("data.list"))
+    return sum(one.rows for one in pool.datasets if one.id in task.data[:1])
 
 
 def still_falling(view: WorkerExperimentView) -> bool:

@@ -22,6 +22,8 @@ from rsi_master.programs.sealed.vault import read_base
 SCORES: Final = "scores.json"
 ITEMS: Final = 120
 """Items of a task, all of the split `practice`."""
+MARGIN: Final = 0.08
+"""Half of the interval: what another seed or processor type may change, and the sampling error."""
 _SEED: Final = b"nano judge 1"
 
 
@@ -65,6 +67,17 @@ def scores(folder: Path) -> Scores:
     return Scores({task: fmean(points) for task, points in found.items()})
 
 
+def publish(folder: Path, found: Scores) -> None:
+    """Write `scores.json` beside the weights, with the interval for rebuilds."""
+    told = {
+        "average": round(found.average, 4),
+        "low": round(found.average - MARGIN, 4),
+        "high": round(found.average + MARGIN, 4),
+        "tasks": {task: round(score, 4) for task, score in found.tasks.items()},
+    }
+    (folder / SCORES).write_text(json.dumps(told, indent=2) + "\n", encoding="utf-8")
+
+
 def main() -> None:
     """Parse the command line, score, compare."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -72,8 +85,12 @@ def main() -> None:
     parser.add_argument(
         "--published", type=Path, default=base_folder(), help="base folder with scores.json"
     )
+    parser.add_argument("--publish", action="store_true", help="write scores.json into the folder")
     asked = parser.parse_args()
-    found, wanted = scores(asked.folder), Interval.published(asked.published)
+    found = scores(asked.folder)
+    if asked.publish:
+        publish(asked.folder, found)
+    wanted = Interval.published(asked.folder if asked.publish else asked.published)
     for task, score in found.tasks.items():
         print(f"{task:8} {100 * score:5.1f} %")
     inside = wanted.low <= found.average <= wanted.high
