@@ -18,7 +18,7 @@ from bench.nano.steps import (
     Tasks,
 )
 
-from rsi_master.programs.nano.format import TASKS, Style, Task
+from rsi_master.programs.nano.format import TASKS, Style
 from rsi_master.programs.nano.verifiers import VERIFIABLE
 
 SEEDS: Final = (1, 2, 3)
@@ -28,7 +28,11 @@ STYLES: Final[tuple[Style, ...]] = ("direct", "scratchpad")
 LENGTHS: Final = (100, 200, 400)
 PROBES: Final = (30, 60, 120, 240)
 PROBED: Final[Tasks] = ("sums", "chain", "facts")
-CONTESTED: Final[Tasks] = ("sums", "write")
+CONTESTED: Final = (
+    Part(source="nano/scratchpad", tasks=("sums",)),
+    Part(source="nano/direct", tasks=("write",), rows=30),
+)
+"""Few demonstrations of one task each."""
 DIRECT_IN_MIX: Final[Tasks] = ("facts", "calls", "write")
 
 UNVERIFIABLE: Final = tuple(task for task in TASKS if task not in VERIFIABLE)
@@ -48,7 +52,7 @@ def table() -> Table:
             *(Recipe(*row, BESIDE) for row in _beside()),
             *(Recipe(*row, SEEDS) for row in _best()),
         ),
-        contests=tuple(contest for task in CONTESTED for contest in _contests(task)),
+        contests=tuple(contest for part in CONTESTED for contest in _contests(part)),
         curves=tuple(
             curve for style in STYLES for curve in (_together(style), *_alone(PROBED, style))
         ),
@@ -145,12 +149,12 @@ def _lineages() -> Iterable[tuple[str, str, Step]]:
     yield group, f"scratchpad {steps}, GRPO 30", Grpo(init=first, tasks=VERIFIABLE, steps=30)
 
 
-def _contests(task: Task) -> Iterable[Contest]:
-    """Few or loose demonstrations, many prompts with a verifier."""
-    demonstrations = (Part(source="nano/scratchpad", tasks=(task,)),)
-    start = Sft(init=BASE, parts=demonstrations, steps=LENGTHS[1])
-    grpo = Grpo(init=start, tasks=(task,), steps=30)
-    keep = (Part(source="nano/scratchpad", tasks=(task,), verified=True),)
+def _contests(part: Part) -> Iterable[Contest]:
+    """Few demonstrations, and many prompts with a verifier."""
+    (task,) = part.tasks
+    start = Sft(init=BASE, parts=(part,), steps=LENGTHS[0])
+    grpo = Grpo(init=start, tasks=(task,), steps=40, rate=2e-4)
+    keep = (part.model_copy(update={"verified": True}),)
     sampled = Rejection(init=start, tasks=(task,), keep=keep, rounds=3, prompts=200)
     yield Contest("GRPO", task, start, grpo, _more(start, grpo), SEEDS)
     yield Contest("rejection sampling", task, start, sampled, _more(start, sampled), SEEDS)

@@ -195,8 +195,9 @@ def test_loss_is_on_the_completion_and_one_end_token(bench: Bench) -> None:
     row = {"prompt": "Q: 1 + 1\nA:", "completion": " 2"}
     out = bench.train("one-row", SftSpec(steps=1, batch_size=4), [row])
     figures = result_of(out)
-    assert figures.tokens_supervised == len(" 2") + 1
-    assert figures.tokens_total == len("Q: 1 + 1\nA: 2") + 1
+    prompt, completion = (len(tokenizer.build().encode(text).ids) for text in row.values())
+    assert figures.tokens_supervised == completion + 1
+    assert figures.tokens_total == prompt + completion + 1
 
 
 def test_a_cold_unconfined_process_gives_the_same_bits(full: Path, cold: Cold) -> None:
