@@ -78,6 +78,17 @@ def ordered(nodes: Iterable[Node]) -> list[Node]:
     return list(found.values())
 
 
+def as_long(bench: Bench, one: Node) -> int | None:
+    """The updates that take the CPU seconds of the step to be like, at the pace so far."""
+    step = one.step
+    if not isinstance(step, Sft) or step.like is None:
+        return None
+    before, like = (bench.result(node(parent, one.seed)) for parent in (step.init, step.like))
+    if before is None or like is None:
+        return None
+    return max(1, round(like.cpu_seconds * before.updates / before.cpu_seconds))
+
+
 def carry_out(bench: Bench, nodes: Iterable[Node], processes: int, say: Say) -> list[str]:
     """Carry out what has no result yet, `processes` at a time; what failed, and why.
 
@@ -168,19 +179,12 @@ def _ready(bench: Bench, one: Node) -> bool:
 
 
 def _order(bench: Bench, one: Node) -> order.Order:
-    step = one.step
-    seconds = None
-    if isinstance(step, Sft) and step.like is not None:
-        yardstick = bench.result(node(step.like, one.seed))
-        seconds = yardstick.cpu_seconds if yardstick else None
-    parents = one.parents()
-    if isinstance(step, Sft):
-        parents = parents[:1]
+    parents = one.parents()[:1] if isinstance(one.step, Sft) else one.parents()
     inits = [bench.checkpoint(parent) for parent in parents] or [bench.checkpoint(one)]
     return order.Order(
-        step=step,
+        step=one.step,
         seed=one.seed,
         inits=tuple(path.absolute() for path in inits),
         material=bench.material.absolute(),
-        seconds=seconds,
+        updates=as_long(bench, one),
     )

@@ -58,6 +58,7 @@ class Exam(Value):
 class Sft(Value):
     """The shipped recipe `sft`: `steps`, or as many as take the CPU seconds of the step `like`.
 
+    The latter at the pace of `init`, which then is an SFT step on the same rows.
     `shift` is added to the seed of the lineage: merges need ingredients that differ by seed alone.
     """
 
@@ -75,7 +76,13 @@ class Sft(Value):
     def _one_length(self) -> "Sft":
         if (self.steps is None) == (self.like is None):
             raise ValueError("an SFT step has either a number of steps or a step to be like")
+        if self.like and not (isinstance(self.init, Sft) and self.paced_by(self.init)):
+            raise ValueError("an SFT step like another goes on from SFT on the same rows")
         return self
+
+    def paced_by(self, other: "Sft") -> bool:
+        """Whether an update of the other costs as much as one of this step."""
+        return (self.parts, self.batch) == (other.parts, other.batch)
 
     def parents(self) -> tuple["Step", ...]:
         return (self.init, self.like) if self.like else (self.init,)

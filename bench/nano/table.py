@@ -42,6 +42,16 @@ CLEANED: Final = (
     Part(source="nano/forum", tasks=VERIFIABLE, verified=True),
     Part(source="nano/scratchpad", tasks=UNVERIFIABLE),
 )
+CURATED: Final = (
+    Part(source="nano/forum", tasks=tuple(t for t in VERIFIABLE if t != "write"), verified=True),
+    Part(source="nano/scratchpad", tasks=UNVERIFIABLE),
+    Part(source="nano/direct", tasks=("write",)),
+)
+"""All that is right of two pools, and the texts that are not planned first."""
+FACTS_TWICE: Final = (*CURATED, Part(source="nano/scratchpad", tasks=("facts",)))
+
+_CLEANED: Final = f"forum, verified, and scratchpad for {' and '.join(UNVERIFIABLE)}"
+_CURATED: Final = f"{_CLEANED}, direct for write"
 
 
 def table() -> Table:
@@ -68,18 +78,10 @@ def sft(source: str, steps: int, tasks: Tasks = (), init: Step = BASE, rate: flo
 
 
 def best() -> Step:
-    """The lineage that is shown: all that is right in two pools, twice, then verified answers."""
-    first = Sft(init=BASE, parts=CLEANED, steps=LENGTHS[-1])
-    second = Sft(init=first, parts=CLEANED, steps=LENGTHS[-1], rate=2e-3)
-    return Rejection(
-        init=second,
-        tasks=VERIFIABLE,
-        keep=CLEANED,
-        rounds=1,
-        prompts=300,
-        steps=LENGTHS[1],
-        rate=1e-3,
-    )
+    """The lineage that is shown: facts twice as often at first, and ever smaller steps."""
+    first = Sft(init=BASE, parts=FACTS_TWICE, steps=LENGTHS[-1])
+    second = Sft(init=first, parts=FACTS_TWICE, steps=LENGTHS[-1], rate=2e-3)
+    return Sft(init=second, parts=CURATED, steps=LENGTHS[-1], rate=1e-3)
 
 
 def _first() -> Iterable[tuple[str, str, Step]]:
@@ -88,8 +90,9 @@ def _first() -> Iterable[tuple[str, str, Step]]:
     for style in STYLES:
         for steps in LENGTHS:
             yield "One experiment on all tasks", f"{style} {steps}", sft(style, steps)
-    cleaned = Sft(init=BASE, parts=CLEANED, steps=LENGTHS[-1])
-    yield "One experiment on all tasks", f"{_cleaned_name()} {LENGTHS[-1]}", cleaned
+    for name, parts in ((_CLEANED, CLEANED), (_CURATED, CURATED)):
+        mix = Sft(init=BASE, parts=parts, steps=LENGTHS[-1])
+        yield "One experiment on all tasks", f"{name}, {LENGTHS[-1]}", mix
 
 
 def _beside() -> Iterable[tuple[str, str, Step]]:
@@ -147,6 +150,20 @@ def _lineages() -> Iterable[tuple[str, str, Step]]:
     own = Dpo(init=first, tasks=VERIFIABLE, prompts=120)
     yield group, f"scratchpad {steps}, DPO 30 on own answers", own
     yield group, f"scratchpad {steps}, GRPO 30", Grpo(init=first, tasks=VERIFIABLE, steps=30)
+    curated = Sft(init=BASE, parts=CURATED, steps=steps)
+    yield group, f"{_CURATED}, {steps}, own right answers {LENGTHS[1]}", _own(curated)
+
+
+def _own(first: Step) -> Rejection:
+    return Rejection(
+        init=first,
+        tasks=VERIFIABLE,
+        keep=CURATED,
+        rounds=1,
+        prompts=300,
+        steps=LENGTHS[1],
+        rate=1e-3,
+    )
 
 
 def _contests(part: Part) -> Iterable[Contest]:
@@ -167,10 +184,6 @@ def _more(start: Sft, like: Step) -> Sft:
 
 def _together(style: Style) -> Curve:
     return Curve(None, style, tuple((steps, sft(style, steps)) for steps in LENGTHS), SEEDS)
-
-
-def _cleaned_name() -> str:
-    return f"forum, verified, and scratchpad for {' and '.join(UNVERIFIABLE)}"
 
 
 def _alone(tasks: Tasks, style: Style) -> Iterable[Curve]:

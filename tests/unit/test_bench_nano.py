@@ -357,3 +357,21 @@ def test_the_digest_of_rows_is_that_of_their_content_in_order() -> None:
 def test_a_recipe_with_seeds_has_a_node_for_each() -> None:
     found = Table((Recipe("g", "n", FIRST, (1, 2, 3)),), (), (), FIRST, (1, 2, 3))
     assert [one.seed for one in found.nodes()] == [1, 2, 3]
+
+
+def test_a_control_is_as_long_as_its_rival_at_the_pace_of_the_training_before(
+    tmp_path: Path,
+) -> None:
+    fixture = Fixture(tmp_path)
+    fixture.give(FIRST, 1, seconds=5.0, share=0.25)
+    fixture.give(LEARNT, 1, seconds=40.0, share=0.5)
+    before = fixture.bench.result(node(FIRST, 1))
+    assert before is not None
+    assert before.updates == 1
+    assert plan.as_long(fixture.bench, node(CONTROL, 1)) == 8
+    assert plan.as_long(fixture.bench, node(FIRST, 1)) is None
+
+
+def test_the_pace_of_other_rows_tells_nothing() -> None:
+    with pytest.raises(ValueError, match="SFT on the same rows"):
+        Sft(init=SECOND, parts=FIRST.parts, like=LEARNT)

@@ -10,12 +10,8 @@ class Failed(RuntimeError):
 
 @dataclass(frozen=True, slots=True)
 class Made:
-    """`updates` are optimiser steps and `rows` the rows that they were taken on.
-
-    `aside` are CPU seconds that went into finding out how many updates to make.
-    """
+    """`updates` are optimiser steps and `rows` the rows that they were taken on."""
 
     weights: Path
     updates: int = 0
     rows: int = 0
-    aside: float = 0.0

@@ -11,13 +11,16 @@ LOG = "log.txt"
 
 
 class Order(Value):
-    """`inits` are checkpoint folders in the order of the step's own; `seconds` those to match."""
+    """`inits` are checkpoint folders in the order of the step's own.
+
+    `updates` is the length of a step that does not name its own.
+    """
 
     step: Step
     seed: int
     inits: tuple[Path, ...]
     material: Path
-    seconds: float | None = None
+    updates: int | None = None
 
 
 def read(folder: Path) -> Order:

@@ -37,7 +37,7 @@ def main(folder: Path) -> None:
         Result(
             step=asked.step,
             seed=asked.seed,
-            cpu_seconds=seconds - made.aside if made else 0.0,
+            cpu_seconds=seconds if made else 0.0,
             wall_seconds=wall if made else 0.0,
             updates=made.updates if made else 0,
             rows=made.rows if made else 0,

@@ -1,10 +1,7 @@
 """Supervised steps through the shipped recipe program, as a run of the Experiment OS would."""
 
-import math
 import shutil
-import time
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
@@ -23,21 +20,20 @@ from rsi_master.domains.training.sft import SFT, SftSpec
 from rsi_master.programs.jobs import sft
 from rsi_master.programs.jobs.checkpoint import WEIGHTS
 
-PROBES: Final = (4, 16)
 PARAMETERS: Final = 500_000
 """The size of the base, for a reservation that nobody holds the job to here."""
 
 
 def make(step: Sft, order: Order, folder: Path) -> Made:
-    """Train on the step's parts for its steps, or for the seconds that the order names."""
+    """Train on the step's parts for its steps, or for the updates that the order names."""
     rows = gather(step.parts, order.material)
-    spec = SftSpec(learning_rate=step.rate, schedule=step.schedule, batch_size=step.batch)
-    begun = time.process_time()
-    steps = step.steps or _matched(order, rows, spec, folder)
-    aside = time.process_time() - begun
-    seed = order.seed + step.shift
-    made = train(order.inits[0], rows, _for(spec, steps), seed, folder / "job")
-    return replace(made, aside=aside)
+    steps = step.steps or order.updates
+    if steps is None:
+        raise Failed("bench: a step without a length, and no updates in its order")
+    spec = SftSpec(
+        learning_rate=step.rate, schedule=step.schedule, batch_size=step.batch, steps=steps
+    )
+    return train(order.inits[0], rows, spec, order.seed + step.shift, folder / "job")
 
 
 def gather(parts: Sequence[Part], folder: Path) -> list[Row]:
@@ -78,23 +74,3 @@ def _rows(part: Part, folder: Path) -> list[Row]:
     else:
         rows = [row for task in part.tasks for row in pool.of(Row, (task,))[: part.rows]]
     return [row for row in rows if not part.verified or passes(row)]
-
-
-def _for(spec: SftSpec, steps: int) -> SftSpec:
-    return spec.model_copy(update={"steps": steps})
-
-
-def _matched(order: Order, rows: Sequence[Row], spec: SftSpec, folder: Path) -> int:
-    """How many steps take the seconds, by two short trainings that are thrown away."""
-    if order.seconds is None:
-        raise Failed("bench: a step without a length has no seconds to match")
-    short, longer = (_timed(order, rows, _for(spec, steps), folder) for steps in PROBES)
-    pace = max((longer - short) / (PROBES[1] - PROBES[0]), 1e-3)
-    start = max(short - PROBES[0] * pace, 0.0)
-    return max(1, math.ceil((order.seconds - start) / pace))
-
-
-def _timed(order: Order, rows: Sequence[Row], spec: SftSpec, folder: Path) -> float:
-    begun = time.process_time()
-    train(order.inits[0], rows, spec, order.seed, folder / "probe")
-    return time.process_time() - begun
