@@ -16,6 +16,7 @@ from rsi_master.programs.confinement import (
     ConfinementError,
     cover,
     covered_paths,
+    interpreter,
     probe,
     python_paths,
     seccomp,
@@ -126,6 +127,19 @@ def test_what_jobs_must_not_import_is_covered() -> None:
     top = Path(rsi_master.__file__).parent.parent
     forbidden = {top.joinpath(*name.split(".")) for name in contracts["jobs"]["forbidden_modules"]}
     assert set(covered_paths()) == forbidden
+
+
+@pytest.mark.parametrize("place", ["", "site-packages", "python3/dist-packages"])
+def test_another_installation_among_the_libraries_is_covered(
+    place: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    here = covered_paths()
+    copied = tmp_path / place / "rsi_master" / "programs" / "nano" / "generator"
+    copied.mkdir(parents=True)
+    (copied.parent / "questions").mkdir()
+    paths = (*python_paths(), tmp_path)
+    monkeypatch.setattr(interpreter, "python_paths", lambda: paths)
+    assert covered_paths() == (*here, copied.resolve())
 
 
 def test_a_warm_parent_with_covered_modules_in_memory_does_not_start() -> None:

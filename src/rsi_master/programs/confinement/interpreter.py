@@ -9,6 +9,8 @@ import rsi_master
 _SYSTEM = ("/lib", "/lib64", "/usr/lib", "/usr/lib64", "/usr/local/lib", "/etc/ld.so.cache")
 # Packages that write or grade sealed items: a job neither reads nor imports them.
 _COVERED = ("rsi_master.programs.nano.generator", "rsi_master.programs.sealed")
+# Where under a library a copy of this package may lie: an old installation, another Python's.
+_PACKAGES = tuple(f"{way}rsi_master" for way in ("", "*-packages/", "python*/*-packages/"))
 
 
 def python_paths() -> tuple[Path, ...]:
@@ -27,10 +29,12 @@ def python_paths() -> tuple[Path, ...]:
 
 
 def covered_paths() -> tuple[Path, ...]:
-    """Folders of the covered packages, without those that are not installed."""
-    tops = (Path(folder) for folder in rsi_master.__path__)
-    found = (top.joinpath(*name.split(".")[1:]) for top in tops for name in _COVERED)
-    return tuple(path for path in found if path.exists())
+    """Folders of the covered packages, wherever a Python that a job may read has them installed."""
+    tops = [Path(folder) for folder in rsi_master.__path__]
+    for library in python_paths():
+        tops += [top for pattern in _PACKAGES for top in sorted(library.glob(pattern))]
+    found = (top.joinpath(*name.split(".")[1:]).resolve() for top in tops for name in _COVERED)
+    return tuple(dict.fromkeys(path for path in found if path.exists()))
 
 
 def covered_modules() -> tuple[str, ...]:
