@@ -1,21 +1,33 @@
 """Prepared bases: written once by a foreign program, whole or not at all, and as recorded."""
 
+import fcntl
 import json
+import os
+import shutil
+import struct
 import sys
-from importlib.metadata import EntryPoint
+from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 
 import pytest
 
-from rsi_master.app import bases
+from rsi_master.adapters.store.objects import digest_of
+from rsi_master.app import bases, contracts
 from rsi_master.app.home import Home
+from rsi_master.core.contract import parse
 from rsi_master.core.errors import Broken, Finding, Misuse, Refused
 
 NAME = "smollm2"
-WRITES = """
-(draft / "model.safetensors").write_bytes(b"weights")
-(draft / "config.json").write_text("{}")
+HEADER = json.dumps({"w": {"dtype": "F32", "shape": [1], "data_offsets": [0, 4]}}).encode()
+WEIGHTS = struct.pack("<Q", len(HEADER)) + HEADER + struct.pack("<f", 0.5)
+NO_TENSOR = struct.pack("<Q", 2) + b"{}"
+TOKENIZER = json.dumps({"model": {"vocab": {"a": 0}}})
+WRITES = f"""
+(draft / "model.safetensors").write_bytes({WEIGHTS!r})
+(draft / "config.json").write_text("{{}}")
+(draft / "tokenizer.json").write_text({TOKENIZER!r})
 """
+AGAIN = f"run `rsi base add {NAME}` again"
 
 
 @pytest.fixture
@@ -26,54 +38,76 @@ def home(tmp_path: Path) -> Home:
 def program(folder: Path, body: str) -> str:
     """An interpreter that takes the place of Python and runs `body` with the folder as `draft`."""
     script = folder / "python"
-    head = f"#!{sys.executable} -I\nimport sys\nfrom pathlib import Path\n"
+    head = f"#!{sys.executable} -I\nimport os, sys\nfrom pathlib import Path\n"
     script.write_text(f"{head}draft = Path(sys.argv[-1])\n{body}", encoding="utf-8")
     script.chmod(0o755)
     return str(script)
 
 
 def left(home: Home) -> list[str]:
+    """What lies in the folder of bases beside the lock, which stays."""
     folder = home.root / "bases"
-    return sorted(path.name for path in folder.iterdir()) if folder.exists() else []
+    names = sorted(path.name for path in folder.iterdir()) if folder.exists() else []
+    return [name for name in names if name != bases.LOCK]
+
+
+def bytes_read() -> int:
+    """How much this process has read so far."""
+    counted = dict(line.split(": ") for line in Path("/proc/self/io").read_text().splitlines())
+    return int(counted["rchar"])
 
 
 def test_a_base_is_prepared_once_and_found_afterwards(tmp_path: Path, home: Home) -> None:
+    assert not bases.there(NAME, home)
     first = bases.add(NAME, home, program(tmp_path, WRITES))
     assert first.new
+    assert first.digest == digest_of(first.folder)
+    assert bases.there(NAME, home)
     assert bases.find(NAME, home) == first.folder == home.root / "bases" / NAME
     again = bases.add(NAME, home, "/nonexistent/python")
     assert again == bases.Added(first.folder, first.digest, new=False)
     assert left(home) == [NAME]
     recorded = (first.folder / bases.DIGESTS).read_text(encoding="utf-8")
-    assert [line.split()[1] for line in recorded.splitlines()] == [
-        "config.json",
-        "model.safetensors",
-    ]
+    assert [line.split()[1] for line in recorded.splitlines()] == sorted(bases.NEEDED)
 
 
-def test_a_program_that_refuses_is_heard_and_leaves_nothing(tmp_path: Path, home: Home) -> None:
-    told = json.dumps({"code": "BASE_PACKAGE", "message": "pip install it"})
-    body = (
-        f"{WRITES}\nprint('noise', file=sys.stderr)\nprint({told!r}, file=sys.stderr)\nsys.exit(3)"
-    )
-    with pytest.raises(Refused, match="pip install it") as caught:
+def test_large_files_are_read_once(tmp_path: Path, home: Home) -> None:
+    size = 8_000_000
+    body = f"{WRITES}\n(draft / 'large').write_bytes(bytes({size}))"
+    for python in (program(tmp_path, body), "/nonexistent/python"):
+        before = bytes_read()
+        bases.add(NAME, home, python)
+        assert size <= bytes_read() - before < 1.5 * size
+
+
+@pytest.mark.parametrize(
+    ("body", "reason"),
+    [
+        ("", "model.safetensors is missing"),
+        (f"{WRITES}\n(draft / 'tokenizer.json').unlink()", "tokenizer.json is missing"),
+        (f"{WRITES}\n(draft / 'model.safetensors').write_bytes(b'w')", "not a safetensors file"),
+        (
+            f"{WRITES}\n(draft / 'model.safetensors').write_bytes({WEIGHTS[:-1]!r})",
+            "not a safetensors file: .*not fully covered",
+        ),
+        (f"{WRITES}\n(draft / 'model.safetensors').write_bytes({NO_TENSOR!r})", "holds no tensor"),
+        (f"{WRITES}\n(draft / 'config.json').write_text('{{')", "config.json is not JSON"),
+        (f"{WRITES}\n(draft / 'config.json').write_text('[]')", "config.json is not an object"),
+        (f"{WRITES}\n(draft / 'tokenizer.json').write_text('{{}}')", "tokenizer.json of"),
+        (f"{WRITES}\n(draft / 'DIGESTS').write_text('')", "DIGESTS is taken"),
+        (f"{WRITES}\n(draft / 'onnx').mkdir()", "onnx is a folder"),
+        (f"{WRITES}\n(draft / 'link').symlink_to('/etc/hostname')", "link is a folder, link"),
+        (f"{WRITES}\nos.mkfifo(draft / 'pipe')", "pipe is a folder, link or special file"),
+        (f"{WRITES}\nos.link(draft / 'config.json', draft / 'two')", "is a hard link"),
+    ],
+)
+def test_what_is_no_base_is_not_published(
+    tmp_path: Path, home: Home, body: str, reason: str
+) -> None:
+    with pytest.raises(Broken, match=f"reported success, but .*{reason}.*; report it") as caught:
         bases.add(NAME, home, program(tmp_path, body))
-    assert caught.value.code == "BASE_PACKAGE"
+    assert "\n" not in caught.value.message
     assert left(home) == []
-
-
-def test_a_program_that_crashes_leaves_nothing(tmp_path: Path, home: Home) -> None:
-    with pytest.raises(Broken, match="ZeroDivisionError"):
-        bases.add(NAME, home, program(tmp_path, f"{WRITES}\n1 / 0"))
-    assert left(home) == []
-
-
-def test_two_at_the_same_time_end_with_one_base(tmp_path: Path, home: Home) -> None:
-    faster = bases.add(NAME, Home(tmp_path / "other"), program(tmp_path, WRITES)).folder
-    body = f"{WRITES}\nimport shutil\nshutil.copytree({str(faster)!r}, draft.parent / {NAME!r})"
-    added = bases.add(NAME, home, program(tmp_path, body))
-    assert (added.folder / "model.safetensors").read_bytes() == b"weights"
-    assert left(home) == [NAME]
 
 
 @pytest.mark.parametrize("file", ["model.safetensors", "more.json", bases.DIGESTS])
@@ -82,33 +116,160 @@ def test_a_base_that_changed_is_a_finding_with_its_fix(
 ) -> None:
     folder = bases.add(NAME, home, program(tmp_path, WRITES)).folder
     (folder / file).write_bytes(b"other")
-    with pytest.raises(Finding, match=f"remove {folder} and run `rsi base add {NAME}` again"):
+    with pytest.raises(Finding, match=f"{file} is not as .*; remove {folder} and {AGAIN}"):
         bases.add(NAME, home)
 
 
+@pytest.mark.parametrize("record", [None, b"", b"\xff\xfe", b"\n\n", b"0  config.json"])
+def test_a_record_that_says_nothing_of_the_base_is_a_finding(
+    tmp_path: Path, home: Home, record: bytes | None
+) -> None:
+    folder = bases.add(NAME, home, program(tmp_path, WRITES)).folder
+    (folder / bases.DIGESTS).unlink()
+    if record is not None:
+        (folder / bases.DIGESTS).write_bytes(record)
+    with pytest.raises(Finding, match=f"DIGESTS is not as it was written; .*{AGAIN}"):
+        bases.add(NAME, home)
+
+
+def test_an_emptied_base_is_a_finding_though_its_record_is_empty_too(home: Home) -> None:
+    home.base(NAME).mkdir(parents=True)
+    (home.base(NAME) / bases.DIGESTS).touch()
+    with pytest.raises(Finding, match=AGAIN):
+        bases.add(NAME, home)
+
+
+def test_a_folder_or_link_among_its_files_is_a_finding(tmp_path: Path, home: Home) -> None:
+    folder = bases.add(NAME, home, program(tmp_path, WRITES)).folder
+    (folder / "inner").mkdir()
+    with pytest.raises(Finding, match=f"inner is a folder.*{AGAIN}"):
+        bases.add(NAME, home)
+    (folder / "inner").rmdir()
+    (folder / "inner").symlink_to(folder / "config.json")
+    with pytest.raises(Finding, match=f"inner is a .*link.*{AGAIN}"):
+        bases.pin(NAME, home)
+
+
+def test_what_else_stands_in_its_place_is_a_finding(home: Home) -> None:
+    place = home.base(NAME)
+    place.parent.mkdir(parents=True)
+    for target in (None, "nowhere", "/"):
+        place.symlink_to(target) if target else place.touch()
+        for use in (bases.add, bases.find, bases.there):
+            with pytest.raises(Finding, match=f"it is no folder; remove {place} and {AGAIN}"):
+                use(NAME, home)
+        place.unlink()
+
+
+def test_a_disk_that_fails_is_told_with_the_next_step(tmp_path: Path, home: Home) -> None:
+    home.root.mkdir()
+    (home.root / "bases").touch()
+    with pytest.raises(
+        Broken, match=f"base {NAME}: .*bases: .*; free or repair the disk, then {AGAIN}"
+    ):
+        bases.add(NAME, home, program(tmp_path, WRITES))
+
+
+def test_a_damaged_base_is_not_pinned_into_a_contract(
+    tmp_path: Path, home: Home, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("RSI_HOME", str(home.root))
+    added = bases.add(NAME, home, program(tmp_path, WRITES))
+    assert bases.pin(NAME, home) == added.digest
+    assert parse(contracts.fresh("mine", NAME), "mine").base.digest == added.digest
+    with (added.folder / "model.safetensors").open("r+b") as weights:
+        weights.seek(-1, os.SEEK_END)
+        weights.write(b"\1")
+    with pytest.raises(Finding, match=f"model.safetensors is not as it was added; .*{AGAIN}"):
+        contracts.fresh("mine", NAME)
+
+
+def test_one_process_at_a_time_prepares(tmp_path: Path, home: Home) -> None:
+    python = program(tmp_path, WRITES)
+    (home.root / "bases").mkdir(parents=True)
+    with (home.root / "bases" / bases.LOCK).open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        with pytest.raises(Refused, match="another process prepares a base"):
+            bases.add(NAME, home, python)
+    assert bases.add(NAME, home, python).new
+
+
+def test_who_comes_second_is_told_that_the_base_was_there(tmp_path: Path, home: Home) -> None:
+    faster = bases.add(NAME, Home(tmp_path / "other"), program(tmp_path, WRITES))
+
+    class Late(Home):
+        """Another process publishes between the first look and the lock."""
+
+        def prepare(self) -> None:
+            shutil.copytree(faster.folder, self.base(NAME))
+
+    late = Late(home.root)
+    added = bases.add(NAME, late, "/nonexistent/python")
+    assert added == bases.Added(late.base(NAME), faster.digest, new=False)
+
+
 def test_a_base_that_was_not_added_is_refused_with_the_command(home: Home) -> None:
-    with pytest.raises(Refused, match="run `rsi base add smollm2` once"):
-        bases.find(NAME, home)
-    with pytest.raises(Refused, match="base 'none' is not installed"):
-        bases.find("none", home)
+    for use in (bases.find, bases.pin):
+        with pytest.raises(Refused, match="run `rsi base add smollm2` once"):
+            use(NAME, home)
+        with pytest.raises(Refused, match="base 'none' is not installed"):
+            use("none", home)
     assert not home.root.exists(), "looking changes nothing"
 
 
 def test_a_base_that_a_package_ships_is_not_added(home: Home) -> None:
-    assert (bases.find("nano", home) / "config.json").is_file()
+    folder = bases.find("nano", home)
+    assert (folder / "config.json").is_file()
+    assert bases.pin("nano", home) == digest_of(folder)
     with pytest.raises(Misuse, match="no base 'nano' can be added; there are: smollm2"):
         bases.add("nano", home)
+
+
+def installed(monkeypatch: pytest.MonkeyPatch, *points: tuple[str, str, str]) -> None:
+    """These entry points beside those that are installed: group, name, value."""
+    more = [EntryPoint(group=group, name=name, value=value) for group, name, value in points]
+
+    def found(group: str, name: str | None = None) -> list[EntryPoint]:
+        every = [*entry_points(group=group), *(point for point in more if point.group == group)]
+        return [point for point in every if name in (None, point.name)]
+
+    monkeypatch.setattr(bases, "entry_points", found)
 
 
 def test_another_package_may_bring_a_prepared_base(
     tmp_path: Path, home: Home, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    points = [EntryPoint(name="mine", value="foreign.module", group=bases.PREPARED)]
-
-    def found(group: str, name: str | None = None) -> list[EntryPoint]:
-        return [point for point in points if group == point.group and name in (None, point.name)]
-
-    monkeypatch.setattr(bases, "entry_points", found)
+    installed(monkeypatch, (bases.PREPARED, "mine", "foreign.module"))
+    assert bases.preparable() == ("mine", NAME)
     body = f"{WRITES}\n(draft / 'called').write_text(' '.join(sys.argv[1:4]))"
+    body += "\n(draft / 'seen').write_text(os.getcwd() + ' ' + os.environ.get('PATH', 'no path'))"
     folder = bases.add("mine", home, program(tmp_path, body)).folder
     assert (folder / "called").read_text() == "-I -m foreign.module"
+    assert (folder / "seen").read_text() == "/ no path"
+
+
+@pytest.mark.parametrize("name", ["nano", NAME])
+def test_a_name_that_is_taken_is_refused(
+    tmp_path: Path, home: Home, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    installed(monkeypatch, (bases.PREPARED, name, "foreign.module"))
+    with pytest.raises(Refused, match=f"both bring a base '{name}'; uninstall one") as caught:
+        bases.add(name, home, program(tmp_path, WRITES))
+    assert caught.value.message.startswith("rsi-master and the package of foreign.module both")
+    assert left(home) == []
+
+
+def test_a_shipped_base_keeps_its_name(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
+    shipped = bases.find("nano", home)
+    installed(monkeypatch, (bases.PREPARED, "nano", "foreign.module"))
+    assert bases.find("nano", home) == shipped
+    assert bases.pin("nano", home) == digest_of(shipped)
+    assert bases.preparable() == (NAME,)
+
+
+def test_an_entry_point_that_is_no_module_is_refused(
+    home: Home, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    installed(monkeypatch, (bases.PREPARED, "mine", "foreign.module:main"))
+    with pytest.raises(Refused, match="module:main', which is no module; report it there"):
+        bases.add("mine", home)

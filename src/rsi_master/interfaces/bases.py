@@ -1,6 +1,9 @@
 """`rsi base`: base models that are prepared once into the installation's folder."""
 
 import json
+import signal
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Annotated
 
 import typer
@@ -24,9 +27,15 @@ def add(
     from rsi_master.app import bases  # noqa: PLC0415 - late: not every command prepares
     from rsi_master.interfaces import words  # noqa: PLC0415 - late
 
+    home = Home.default()
     if not as_json:
-        typer.echo(f"preparing base {name}, which may take minutes", err=True)
-    added = bases.add(name, Home.default())
+        only = bases.there(name, home)
+        doing = (
+            f"checking base {name}" if only else f"preparing base {name}, which may take minutes"
+        )
+        typer.echo(doing, err=True)
+    with _stoppable(name):
+        added = bases.add(name, home)
     if as_json:
         answer = {"base": name, "folder": str(added.folder), "digest": added.digest}
         typer.echo(json.dumps({**answer, "new": added.new}, ensure_ascii=False))
@@ -34,3 +43,18 @@ def add(
         told = "added" if added.new else "was there, its files are as recorded:"
         typer.echo(f"{told} {words.shown(added.folder)}\ndigest {added.digest}")
     return 0
+
+
+@contextmanager
+def _stoppable(name: str) -> Iterator[None]:
+    """SIGTERM stops like Ctrl-C, so that what was begun is removed."""
+    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        yield
+    except KeyboardInterrupt as cause:
+        from rsi_master.app.owner import Interrupted  # noqa: PLC0415 - late: it loads everything
+
+        told = f"stopped, nothing was added; run `rsi base add {name}` again"
+        raise Interrupted("INTERRUPTED", told) from cause
+    finally:
+        signal.signal(signal.SIGTERM, before)

@@ -6,7 +6,6 @@ from importlib.resources import files
 from string import Template
 from typing import Final
 
-from rsi_master.adapters.store.objects import digest_of
 from rsi_master.app import bases
 from rsi_master.app.home import Home
 from rsi_master.core.contract import parse
@@ -23,7 +22,8 @@ def demo(seed: int) -> str:
 
 
 def fresh(name: str, profile: str = BASE) -> str:
-    """A commented contract of that profile; raises Misuse for a word, Refused without its base.
+    """A commented contract of that profile; raises Misuse for a word, Refused without its base,
+    Finding where the base was damaged.
 
     The contract of `nano` explains every key and sets it to its default.
     """
@@ -40,5 +40,5 @@ def fresh(name: str, profile: str = BASE) -> str:
 
 def _fill(file: str, base: str, **values: str) -> str:
     text = (files(__package__) / file).read_text(encoding="utf-8")
-    digest = digest_of(bases.find(base, Home.default()))
+    digest = bases.pin(base, Home.default())
     return Template(text).substitute(values, base=base, digest=digest)

