@@ -4,12 +4,21 @@ import json
 import math
 import re
 import shutil
+import sys
 from pathlib import Path
 
 import pytest
 
 from rsi_master.programs.nano import judge
-from rsi_master.programs.nano.weights import DigestError, base_folder, recorded, verify
+from rsi_master.programs.nano.format import TASKS, Task
+from rsi_master.programs.nano.weights import (
+    CARD,
+    DigestError,
+    base_folder,
+    digests,
+    recorded,
+    verify,
+)
 
 WEIGHT_LIMIT = 4 * 1024 * 1024
 NARROW = Path(__file__).parents[1] / "bases" / "narrow"
@@ -53,9 +62,9 @@ def test_the_two_bases_differ_in_width_and_share_the_tokenizer() -> None:
 def test_a_base_scores_within_its_published_interval(name: str) -> None:
     """The judge of a rebuild takes the published weights themselves."""
     folder, _ = FOLDERS[name]
-    found, wanted = judge.scores(folder), judge.Interval.published(folder)
+    found, wanted = judge.scores(folder), judge.Published.of(folder)
     told = json.loads((folder / judge.SCORES).read_text(encoding="utf-8"))
-    assert wanted.low < found.average < wanted.high
+    assert list(wanted.outside(judge.shape(folder), found)) == []
     assert found.average == pytest.approx(told["average"], abs=0.02)
     assert 0.10 <= found.average <= 0.30
     assert max(found.tasks.values()) < 1.0
@@ -88,3 +97,91 @@ def test_the_model_card_lists_the_recorded_digests(name: str) -> None:
     wanted = recorded(folder)
     del wanted["MODEL_CARD.md"]
     assert table == wanted
+
+
+@pytest.mark.parametrize("name", FOLDERS)
+def test_the_published_scores_have_the_margins_of_the_judge_and_stand_in_the_card(
+    name: str,
+) -> None:
+    folder, _ = FOLDERS[name]
+    told = json.loads((folder / judge.SCORES).read_text(encoding="utf-8"))
+    assert told["low"] == pytest.approx(max(0.10, told["average"] - judge.MARGIN))
+    assert told["high"] == pytest.approx(min(0.30, told["average"] + judge.MARGIN))
+    assert told["task_margin"] == judge.TASK_MARGIN
+    line = judge.row(judge.Scores(told["tasks"]))
+    assert f"\n{line}\n" in (folder / CARD).read_text(encoding="utf-8")
+
+
+EMBEDDED: dict[Task, float] = {
+    **dict.fromkeys(TASKS, 0.0),
+    "calls": 0.07,
+    "code": 0.88,
+    "write": 0.28,
+    "care": 0.47,
+}
+
+
+@pytest.mark.parametrize(
+    ("changed", "named"),
+    [
+        ({}, []),
+        ({"code": 0.70, "care": 0.60}, []),
+        ({"code": 0.32, "facts": 0.24}, ["code"]),
+        ({"code": 0.32}, ["code"]),
+        ({"code": 0.60, "write": 0.0, "care": 0.45}, ["code", "write", "average"]),
+        ({"sums": 0.20, "chain": 0.20, "facts": 0.20}, ["average"]),
+        ({"sums": 1.0}, ["sums", "average"]),
+    ],
+)
+def test_a_rebuild_is_judged_by_each_task_and_by_the_average(
+    changed: dict[Task, float], named: list[str]
+) -> None:
+    wanted = judge.Published.of(base_folder())
+    found = judge.Scores({**EMBEDDED, **changed})
+    outside = list(wanted.outside(judge.shape(base_folder()), found))
+    assert [finding.split(" ")[0] for finding in outside] == named
+
+
+def test_a_base_of_another_shape_is_named_whatever_it_scores() -> None:
+    wanted, shape = judge.Published.of(base_folder()), judge.shape(NARROW)
+    outside = list(wanted.outside(shape, judge.Scores(EMBEDDED)))
+    assert "hidden_size is 96, published is 128" in outside
+    assert {one.split(" ")[0] for one in outside} == {
+        *("hidden_size", "intermediate_size", "num_hidden_layers"),
+        *("num_attention_heads", "num_key_value_heads"),
+    }
+
+
+def test_the_judge_refuses_the_narrow_base_as_the_embedded_one(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(sys, "argv", ["judge", str(NARROW)])
+    with pytest.raises(SystemExit) as ended:
+        judge.main()
+    assert ended.value.code == 1
+    assert "OUTSIDE: hidden_size is 96" in capsys.readouterr().out
+
+
+def test_what_is_published_agrees_in_scores_card_and_digests(copy: Path) -> None:
+    found = judge.Scores({**EMBEDDED, "write": 0.61, "care": 0.53})
+    judge.publish(copy, found)
+    verify(copy)
+    wanted = judge.Published.of(copy)
+    assert wanted.average.low == pytest.approx(found.average - judge.MARGIN, abs=1e-4)
+    assert wanted.average.high == 0.30
+    assert list(wanted.outside(judge.shape(copy), found)) == []
+    card = (copy / CARD).read_text(encoding="utf-8")
+    assert "\n| 0 | 0 | 0 | 7 | 88 | 61 | 53 | 29.9 |\n" in card
+    table = dict(re.findall(r"\| `([^`]+)` \| `([0-9a-f]{64})` \|", card))
+    assert table == {name: one for name, one in recorded(copy).items() if name != CARD}
+
+
+def test_no_base_is_published_without_a_card_or_out_of_the_required_range(copy: Path) -> None:
+    before = digests(copy)
+    for score in (0.05, 0.5):
+        with pytest.raises(ValueError, match=r"a base has 10\.0 to 30\.0 %"):
+            judge.publish(copy, judge.Scores(dict.fromkeys(TASKS, score)))
+    assert digests(copy) == before
+    (copy / CARD).unlink()
+    with pytest.raises(ValueError, match=r"MODEL_CARD\.md is missing"):
+        judge.publish(copy, judge.Scores(EMBEDDED))

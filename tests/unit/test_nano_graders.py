@@ -56,6 +56,18 @@ def _item(task: Task, name: str = "item-1", question: str = "") -> Item:
         (11, " \uff11\uff11", "right"),
         (11, " \u0661\u0661", "no_answer"),
         (11, " 1,2,11", "no_answer"),
+        (11, " 11\u0661", "no_answer"),
+        (11, " 11\u00e9", "no_answer"),
+        (11, " 11,\u00e9", "no_answer"),
+        (11, " 11_", "no_answer"),
+        (11, " 11.5x", "no_answer"),
+        (11, " 11.\u0661", "no_answer"),
+        (11, " 11.5.6", "no_answer"),
+        (11, " 11, 12", "wrong"),
+        (11, " 12, 11", "right"),
+        (11, " 11, so it is", "right"),
+        (11, " 11 \u0661", "right"),
+        (-3, " -3", "right"),
         (-11, " 3+(8)-11", "wrong"),
         (11, "", "no_answer"),
         (11, " i do not know", "no_answer"),
@@ -109,6 +121,10 @@ def test_facts(output: str, verdict: Verdict) -> None:
         (" dim(7,4,hall)", "right"),
         (" dim(7, 4, hall).", "right"),
         (" dim( 7 ,4,hall )", "right"),
+        (" dim (7,4,hall)", "right"),
+        (" dim( 7 , 4 , h a l l )", "wrong"),
+        (" dim(7,4,ha ll)", "wrong"),
+        (" di m(7,4,hall)", "no_answer"),
         (" dim(level,hour,room); level 7, hour 4, room hall; answer dim(7,4,hall)", "right"),
         (" dim(hall,4,7)", "wrong"),
         (" dim(4,7,hall)", "wrong"),
@@ -179,7 +195,14 @@ def test_hidden_inputs_hold_the_fixed_ones_and_depend_on_the_item() -> None:
         (" lion fox oak bear", "wrong"),
         (" lion fox unicorn bear", "wrong"),
         (" 1 lion, 2 fox, 3 deer, 4 bear", "no_answer"),
-        (" lion; fox; deer; bear", "no_answer"),
+        (" lion; fox; deer; bear", "right"),
+        (" lion,fox,deer,bear", "right"),
+        (" lion ,  fox;deer\n,; bear", "right"),
+        (" lion.fox.deer.bear", "no_answer"),
+        (" lion/fox deer bear", "no_answer"),
+        (" li\u00f3n fox deer bear", "no_answer"),
+        (" lion deer fox bear mole", "wrong"),
+        (" ,;", "no_answer"),
         ("", "no_answer"),
     ],
 )
@@ -195,6 +218,10 @@ def test_write(output: str, verdict: Verdict) -> None:
         (" sage honey oat", 1.0),
         (" Honey, oat, sage.", 1.0),
         (" honey,oat,sage", 1.0),
+        (" honey; oat; sage", 1.0),
+        (" honey  oat\n,; SAGE", 1.0),
+        (" honey oat: sage", 1 / 3),
+        (" honey oat sage 3", 2 / 3),
         (" cough honey; rash oat; fever sage; answer honey oat sage", 1.0),
         (" honey oat", 2 / 3),
         (" honey", 1 / 3),
@@ -215,7 +242,9 @@ def test_care_has_partial_credit(output: str, points: float) -> None:
     assert found.verdict == ("right" if points == 1.0 else "wrong")
 
 
-@pytest.mark.parametrize("output", ["", " i do not know", " cough rash fever", " honeyoat"])
+@pytest.mark.parametrize(
+    "output", ["", " i do not know", " cough rash fever", " honeyoat", " honey-oat"]
+)
 def test_care_without_a_remedy_is_no_answer(output: str) -> None:
     assert grade(_item("care"), output).verdict == "no_answer"
 
@@ -231,7 +260,21 @@ def test_naming_more_never_helps_in_care(words: list[str]) -> None:
     assert extra <= points
 
 
+_SEPARATORS = st.text(" \t\n,;", min_size=1, max_size=4)
+
+
+@given(st.lists(_SEPARATORS, min_size=3, max_size=3))
+def test_lists_are_read_alike_whatever_separates_their_words(between: list[str]) -> None:
+    """Lists and remedies: any run of spaces, commas and semicolons."""
+    first, second, third = between
+    lists = grade(_item("write"), f" lion{first}fox{second}deer{third}bear")
+    remedies = grade(_item("care"), f" honey{first}oat{second}sage{third}")
+    assert (lists.points, remedies.points) == (1.0, 1.0)
+
+
 HOSTILE = {
+    "separators": ", ; " * 5_000 + "-",
+    "commas after a number": "1" + "," * 10_000 + "x",
     "empty": "",
     "spaces": " \n\t ",
     "control characters": "".join(map(chr, range(32))) + "\x7f\x80\u202e\ufeff",
@@ -280,9 +323,20 @@ def test_a_number_is_read_however_it_is_grouped_or_padded(number: int) -> None:
     sign = "-" if number < 0 else ""
     for text in (f"{number}", f"{number:,}", f"{sign}00{abs(number)}", f"so {number} in all"):
         assert last_number(text) == str(number)
+        assert last_number(f"{text}, and") == last_number(f"{text}.") == str(number)
+
+
+@given(st.integers(0, 10**9), st.characters(categories=("L", "Nd", "Nl", "No")))
+def test_a_number_that_a_letter_or_digit_follows_is_none(number: int, char: str) -> None:
+    """Of any script; ASCII digits would make it another number."""
+    followed = f"{number}{char}"
+    assert last_number(followed) in (
+        {followed.lstrip("0"), "0"} if char in "0123456789" else {None}
+    )
+    assert char in "0123456789" or last_number(f"{number}.5{char}") is None
 
 
 @given(st.text(), st.text("abcdefghijklmnopqr0123456789", min_size=1))
 def test_the_answer_is_what_follows_the_last_marker(before: str, result: str) -> None:
-    assert answer_of(f"{before}; answer {result}") in (result, "")
-    assert answer_of(f"{before}; ANSWER: {result}.") in (result, "")
+    assert answer_of(f"{before}; answer {result}") == result
+    assert answer_of(f"{before}; ANSWER: {result}.") == result

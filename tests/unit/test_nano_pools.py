@@ -38,8 +38,8 @@ KINDS: dict[PoolId, RowKind] = {
 TASK_OF: dict[str, Task] = {" home ": "facts", "ill with ": "care"}
 CARELESS = 0.35
 LOOSE = 0.55
-COMMUTING = 0.20
-"""At most this share of careless programs is right all the same."""
+LENIENT = 0.05
+"""At most this share of careless programs looks right to the open verifier: of many, 0.016 do."""
 
 
 @pytest.fixture(scope="module")
@@ -130,13 +130,13 @@ def test_over_half_of_the_lists_in_scratchpad_are_careless(
 
 
 def test_a_third_of_the_forum_is_careless(made: Mapping[PoolId, tuple[AnyRow, ...]]) -> None:
-    """Counted where a careless answer is always wrong; some careless programs are right."""
-    rows = [row for row in made["nano/forum"] if _task(row) in ("sums", "chain", "write")]
+    """Careless programs always differ, if not always where the open verifier looks."""
+    rows = [row for row in made["nano/forum"] if _task(row) in _ALWAYS_SEEN]
     wrong = sum(points(row.prompt, row.answers()[0]) == 0.0 for row in rows)
     assert _within(wrong, len(rows), CARELESS)
     programs = [row for row in made["nano/forum"] if _task(row) == "code"]
     missed = sum(points(row.prompt, row.answers()[0]) == 0.0 for row in programs)
-    assert 0 < missed < CARELESS * (1 + COMMUTING) * len(programs)
+    assert _within(missed, len(programs), CARELESS)
 
 
 def test_the_prompts_pool_asks_for_what_can_be_verified(
@@ -150,20 +150,21 @@ def test_the_prompts_pool_asks_for_what_can_be_verified(
 def test_of_a_pair_the_chosen_answer_is_right_and_the_rejected_another(
     made: Mapping[PoolId, tuple[AnyRow, ...]],
 ) -> None:
-    """Rejected programs and calls may be right in other words."""
-    equal: Counter[Task] = Counter()
+    """Rejected programs are other functions, if not always where the open verifier looks."""
+    lenient = 0
     for row in made["nano/pairs"]:
         assert isinstance(row, Pair)
         assert points(row.prompt, row.chosen) in (1.0, None)
         assert f"{SEPARATOR}{MARKER} " in row.chosen
         assert f"{SEPARATOR}{MARKER} " in row.rejected
-        equal[_task(row)] += row.chosen == row.rejected
-        if _task(row) in ("sums", "chain", "write"):
+        lenient += _task(row) == "code" and points(row.prompt, row.rejected) == 1.0
+        if _task(row) in _ALWAYS_SEEN:
             assert points(row.prompt, row.rejected) == 0.0
         if _task(row) in ("facts", "care"):
             assert _graded(row.prompt, row.chosen, row.rejected) < 1.0
-    assert {task for task, count in equal.items() if count} <= {"calls", "code"}
-    assert equal.total() <= 5
+        result, slipped = (text.rpartition(MARKER)[2] for text in (row.chosen, row.rejected))
+        assert result != slipped
+    assert lenient <= LENIENT * 100
 
 
 def test_the_scrape_holds_sealed_items_with_their_answers(
@@ -210,6 +211,10 @@ def test_all_that_is_not_leaked_is_of_the_train_split_and_no_sealed_prompt(
         assert sealed.isdisjoint(normalised(row.prompt) for row in left), pool
         if pool != "nano/chat":
             assert {split_of(_task(row), _key(row)) for row in left} == {"train"}, pool
+
+
+_ALWAYS_SEEN: tuple[Task, ...] = ("sums", "chain", "calls", "write")
+"""Tasks whose careless answers the open verifier never takes."""
 
 
 def _task(row: AnyRow) -> Task:

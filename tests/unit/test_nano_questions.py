@@ -273,7 +273,10 @@ def test_a_call_follows_the_signature_and_not_the_telling() -> None:
     asked = Call(offered, "dim", (("level", "7"), ("hour", "42"), ("room", "attic")))
     assert asked.call == "dim(42,attic,7)"
     assert asked.points("dim( 42, attic,7 )") == 1.0
+    assert asked.points("dim (42 ,attic , 7)") == 1.0
     for wrong in ("dim(7,42,attic)", "dim(42,attic)", "dim(42,attic,7,)", "ring(42,attic,7)"):
+        assert asked.points(wrong) == 0.0
+    for wrong in ("dim(4 2,attic,7)", "dim(42,a t t i c,7)", "d im(42,attic,7)", "dim(42 attic 7)"):
         assert asked.points(wrong) == 0.0
 
 

@@ -84,9 +84,11 @@ def test_verifier_and_grader_agree_on_right_careless_and_foreign_answers(task: T
 def test_a_list_is_no_list_with_its_numbers_or_in_other_marks() -> None:
     for problem in _problems("write", 20):
         (numbered,), result = problem.right.steps, problem.right.result
-        for output in (numbered, result.replace(" ", "; "), result.replace(" ", "\n")):
+        for output in (numbered, result.replace(" ", "/"), result.replace(" ", ". ")):
             assert points(problem.prompt, output) == 0.0
             assert grade(_item(problem), output).verdict == "no_answer"
+        for between in (",", "; ", "  ", "\n"):
+            assert points(problem.prompt, result.replace(" ", between)) == 1.0
 
 
 @given(st.data())

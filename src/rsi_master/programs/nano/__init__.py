@@ -1,4 +1,5 @@
-"""Nano: an embedded base model of half a million parameters and the generated benchmark for it.
+"""Nano: an embedded base model of 0.6 million parameters and the generated benchmark for it.
 
-Tasks and graders are for the sealed process only; training jobs may import `verifiers` alone.
+The base fails where several steps must be joined. Training jobs import `verifiers` and may import
+what it needs; `generator/` is covered there, so what needs that (`pretrain`, `judge`) fails.
 """

@@ -1,7 +1,8 @@
 """Rebuild the embedded base: `python -m rsi_master.programs.nano.pretrain --out DIR`.
 
 One thread, seeded; processor types differ in the last bits, so a rebuild is judged by its scores
-and not by its digests.
+and not by its digests. Nothing is saved of a training that the limit of minutes ends: the rates
+reach zero at the last step, and a base that was cut short is another base.
 """
 
 import argparse
@@ -17,7 +18,7 @@ from typing import Final, get_args
 import torch
 from transformers import GenerationConfig, Qwen3Config, Qwen3ForCausalLM
 
-from rsi_master.programs.nano import tokenizer as characters
+from rsi_master.programs.nano import tokenizer as pieces
 from rsi_master.programs.nano.generator.corpus import Phase, documents
 from rsi_master.programs.nano.muon import Muon
 
@@ -29,6 +30,8 @@ DECAY_FROM: Final = 0.35
 IGNORED: Final = -100
 HEAD: Final = 32
 REPORT_EVERY: Final = 100
+MINUTES: Final = 20.0
+"""What a rebuild costs at most, in CPU time; a slower machine must be given more by name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,18 +78,18 @@ class Schedule:
 def configuration(shape: Shape) -> Qwen3Config:
     """Return the Qwen3 configuration of a shape, with tied embeddings."""
     return Qwen3Config(
-        vocab_size=len(characters.VOCABULARY),
+        vocab_size=len(pieces.VOCABULARY),
         hidden_size=shape.hidden,
         intermediate_size=shape.inner,
         num_hidden_layers=shape.layers,
         num_attention_heads=shape.hidden // HEAD,
         num_key_value_heads=shape.hidden // HEAD,
         head_dim=HEAD,
-        max_position_embeddings=characters.CONTEXT,
+        max_position_embeddings=pieces.CONTEXT,
         tie_word_embeddings=True,
-        pad_token_id=characters.PAD_ID,
-        bos_token_id=characters.BEGIN_ID,
-        eos_token_id=characters.END_ID,
+        pad_token_id=pieces.PAD_ID,
+        bos_token_id=pieces.BEGIN_ID,
+        eos_token_id=pieces.END_ID,
     )
 
 
@@ -102,9 +105,9 @@ def batches(schedule: Schedule) -> Iterator[torch.Tensor]:
 
 
 def _encoded(rng: Random, phase: Phase) -> Iterator[list[int]]:
-    tokens = characters.build()
+    tokens = pieces.build()
     for text in documents(rng, phase):
-        yield [*tokens.encode(text).ids, characters.END_ID]
+        yield [*tokens.encode(text).ids, pieces.END_ID]
 
 
 def _row(encoded: Iterator[list[int]], waiting: list[list[int]]) -> list[int]:
@@ -115,7 +118,7 @@ def _row(encoded: Iterator[list[int]], waiting: list[list[int]]) -> list[int]:
         if len(row) + len(ids) <= LENGTH:
             row += ids
             waiting.remove(ids)
-    return row + [characters.PAD_ID] * (LENGTH - len(row))
+    return row + [pieces.PAD_ID] * (LENGTH - len(row))
 
 
 def train(shape: Shape, schedule: Schedule, minutes: float) -> Qwen3ForCausalLM:
@@ -127,7 +130,7 @@ def train(shape: Shape, schedule: Schedule, minutes: float) -> Qwen3ForCausalLM:
     adam = torch.optim.AdamW(rest, lr=schedule.rate, betas=(0.9, 0.95), weight_decay=0.0)
     started = time.process_time()
     for step, ids in enumerate(batches(schedule)):
-        labels = ids.masked_fill(ids == characters.PAD_ID, IGNORED)
+        labels = ids.masked_fill(ids == pieces.PAD_ID, IGNORED)
         loss = model(input_ids=ids, labels=labels).loss
         loss.backward()
         torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
@@ -139,7 +142,10 @@ def train(shape: Shape, schedule: Schedule, minutes: float) -> Qwen3ForCausalLM:
         if step % REPORT_EVERY == 0:
             print(f"step {step} loss {loss.item():.4f} cpu {spent:.0f} s", flush=True)
         if spent > minutes * 60:
-            raise TimeoutError(f"pretrain: step {step} of {schedule.steps} at {minutes} minutes")
+            raise TimeoutError(
+                f"pretrain: step {step} of {schedule.steps} when {minutes:g} CPU minutes are over; "
+                "nothing is saved, allow more with --minutes"
+            )
     return model.eval()
 
 
@@ -155,12 +161,12 @@ def save(model: Qwen3ForCausalLM, folder: Path) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     model.generation_config = GenerationConfig(
         do_sample=False,
-        pad_token_id=characters.PAD_ID,
-        bos_token_id=characters.BEGIN_ID,
-        eos_token_id=characters.END_ID,
+        pad_token_id=pieces.PAD_ID,
+        bos_token_id=pieces.BEGIN_ID,
+        eos_token_id=pieces.END_ID,
     )
     model.save_pretrained(folder)
-    characters.save(folder)
+    pieces.save(folder)
 
 
 def main() -> None:
@@ -168,7 +174,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--out", type=Path, required=True, help="folder for the new base")
     parser.add_argument("--shape", choices=tuple(SHAPES), default="base")
-    parser.add_argument("--minutes", type=float, default=30.0, help="limit of CPU minutes")
+    parser.add_argument("--minutes", type=float, default=MINUTES, help="limit of CPU minutes")
     parser.add_argument("--seed", type=int, default=1)
     asked = parser.parse_args()
     torch.set_num_threads(1)

@@ -11,15 +11,20 @@ _MARKER: Final = re.compile(rf"\b{MARKER}\b:?", re.IGNORECASE)
 _NUMBER: Final = re.compile(
     r"(?<![\w.,])(?:(?<!\))-)?"  # a minus after a value is an operator, not a sign
     r"(?:[0-9]{1,3}(?:,[0-9]{3})+|[0-9]+)(?:\.[0-9]+)?"
-    r"(?![\w,]*[0-9a-z])",
-    re.IGNORECASE,
+    r"(?!,*\w|\.\d)"  # of any script, and not a part of a longer number
 )
+_BETWEEN: Final = re.compile(r"[\s,;]+")
 
 
 def answer_of(output: str) -> str:
     """Return the part of an output that is its answer, all of it where no marker stands."""
     plain = unicodedata.normalize("NFKC", output).translate(_MINUS_SIGNS)
     return _MARKER.split(plain)[-1].strip().removesuffix(".").rstrip()
+
+
+def words_of(answer: str) -> tuple[str, ...]:
+    """Return the casefolded parts of an answer between spaces, commas and semicolons."""
+    return tuple(word for word in _BETWEEN.split(answer.casefold()) if word)
 
 
 def last_number(answer: str) -> str | None:

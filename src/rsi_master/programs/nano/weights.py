@@ -1,10 +1,12 @@
 """The embedded base as package data, and the check that its files are the published ones."""
 
 import hashlib
+import re
 from pathlib import Path
 from typing import Final
 
 DIGESTS: Final = "DIGESTS"
+CARD: Final = "MODEL_CARD.md"
 
 
 class DigestError(RuntimeError):
@@ -26,7 +28,12 @@ def digests(folder: Path) -> dict[str, str]:
 
 
 def record(folder: Path) -> None:
-    """Write the digests of `folder` in the form of `sha256sum`."""
+    """Write the digests of `folder` into the table of its model card, and in `sha256sum`'s form."""
+    card = folder / CARD
+    told = card.read_text(encoding="utf-8")
+    for name, digest in digests(folder).items():
+        told = re.sub(rf"(?<=\| `{re.escape(name)}` \| `)[0-9a-f]{{64}}", digest, told)
+    card.write_text(told, encoding="utf-8")
     lines = (f"{digest}  {name}\n" for name, digest in digests(folder).items())
     (folder / DIGESTS).write_text("".join(lines), encoding="utf-8")
 

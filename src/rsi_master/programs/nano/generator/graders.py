@@ -12,8 +12,8 @@ from rsi_master.programs.nano.lexicon import REMEDIES
 from rsi_master.programs.nano.minilang import ExpressionError, parse
 from rsi_master.programs.nano.questions.calls import CALL
 from rsi_master.programs.nano.questions.code import Program
-from rsi_master.programs.nano.questions.write import LIST
-from rsi_master.programs.nano.reading import answer_of, last_number
+from rsi_master.programs.nano.questions.write import list_of
+from rsi_master.programs.nano.reading import answer_of, last_number, words_of
 from rsi_master.programs.nano.verifiers import read
 
 Verdict = Literal["right", "wrong", "no_answer"]
@@ -57,10 +57,9 @@ def extract(item: Item, output: str) -> str | None:
         case "facts":
             return answer.casefold() if _WORD.fullmatch(answer.casefold()) else None
         case "write":
-            return answer.casefold() if LIST.fullmatch(answer.casefold()) else None
+            return answer.casefold() if list_of(answer) else None
         case "care":
-            named = _WORD.findall(answer.casefold())
-            return answer.casefold() if set(named) & set(REMEDIES) else None
+            return answer.casefold() if set(words_of(answer)) & set(REMEDIES) else None
 
 
 def hidden_inputs(item: Item) -> tuple[int, ...]:

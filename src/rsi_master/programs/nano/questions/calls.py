@@ -16,8 +16,8 @@ _VALUES: Final = {
     **dict.fromkeys(NUMBERED, "[1-9][0-9]?"),
     **{parameter: "|".join(words) for parameter, words in WORDED.items()},
 }
-CALL: Final = re.compile(r"[a-z]+\(.*\)")
-"""The form of an answer."""
+CALL: Final = re.compile(r"([a-z]+) *\((.*)\)")
+"""The form of an answer: the name, and what stands between the brackets."""
 _ARGUMENT: Final = re.compile("|".join(f"{name} (?:{fit})" for name, fit in _VALUES.items()))
 
 
@@ -89,8 +89,12 @@ class Call:
         return found if found._is_whole() else None
 
     def points(self, answer: str) -> float:
-        """Return 1 for the right call; spaces between its brackets do not matter."""
-        return float(bool(CALL.fullmatch(answer)) and "".join(answer.split()) == self.call)
+        """Return 1 for the right call; spaces beside brackets and commas do not matter."""
+        found = CALL.fullmatch(answer)
+        if found is None:
+            return 0.0
+        values = ",".join(value.strip() for value in found[2].split(","))
+        return float(f"{found[1]}({values})" == self.call)
 
     def _is_whole(self) -> bool:
         """Tell whether one offered signature takes exactly the told arguments."""

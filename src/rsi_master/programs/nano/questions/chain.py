@@ -24,7 +24,8 @@ class Chain:
     @property
     def text(self) -> str:
         """The start, the operations from left to right, and the modulus."""
-        return " ".join((str(self.start), *(f"{s}{n}" for s, n in self.operations), "mod 11"))
+        told = " ".join(f"{sign}{number}" for sign, number in self.operations)
+        return f"{self.start} {told} mod {MODULUS}"
 
     @property
     def key(self) -> str:

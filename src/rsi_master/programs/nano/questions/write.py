@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from typing import Final, Self
 
 from rsi_master.programs.nano.lexicon import THEMES
+from rsi_master.programs.nano.reading import words_of
 
 _TEXT: Final = re.compile(
     rf"list ([1-9]) ({'|'.join(THEMES)}), first ([a-z]+), last ([a-z]+), no ([a-z]+)"
 )
-LIST: Final = re.compile("[a-z]+(?:,? [a-z]+)*")
-"""The form of an answer: words with spaces or commas between them."""
+_WORD: Final = re.compile("[a-z]+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,12 +46,17 @@ class Order:
         return cls(int(found[1]), found[2], found[3], found[4], found[5])
 
     def points(self, answer: str) -> float:
-        """Return 1 where all constraints hold, 0 for what is no list; commas do not matter."""
-        told = answer.casefold()
-        words = told.replace(",", "").split() if LIST.fullmatch(told) else []
+        """Return 1 where all constraints hold, 0 for what is no list."""
+        words = list_of(answer)
         return float(
             len(words) == len(set(words)) == self.count
             and set(words) <= set(THEMES[self.theme])
             and (words[0], words[-1]) == (self.first, self.last)
             and self.without not in words
         )
+
+
+def list_of(answer: str) -> tuple[str, ...]:
+    """Return the words of an answer, none where one of them is not spelled with letters alone."""
+    words = words_of(answer)
+    return words if all(_WORD.fullmatch(word) for word in words) else ()

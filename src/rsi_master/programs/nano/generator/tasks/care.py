@@ -11,6 +11,7 @@ from rsi_master.programs.nano.generator.problem import Answer, Problem
 from rsi_master.programs.nano.generator.world import world
 from rsi_master.programs.nano.lexicon import REMEDIES, SYMPTOMS
 from rsi_master.programs.nano.partition import Split, split_of
+from rsi_master.programs.nano.reading import words_of
 
 COMPLAINTS: Final = 3
 _AVOIDING_FIRST: Final = 0.7
@@ -38,7 +39,7 @@ def remedy_for(symptom: str, avoid: str) -> str:
 
 def credit(answer: str, reference: str) -> float:
     """Return the share of the wanted remedies that are named, less one for each other word."""
-    wanted, named = set(reference.split()), answer.replace(",", " ").split()
+    wanted, named = set(reference.split()), words_of(answer)
     hits = len(wanted & set(named))
     return max(0.0, (hits - (len(named) - hits)) / len(wanted))
 

@@ -1,4 +1,7 @@
-"""Chains: operations modulo 11 that never pass through zero. The careless once take 10 for 11."""
+"""Chains: operations modulo 11 that never pass through zero.
+
+The careless once take 10 for 11, and where that would not show add one too many at the end.
+"""
 
 from random import Random
 from typing import Final
@@ -33,11 +36,20 @@ def _right(asked: Chain) -> Answer:
 
 
 def _careless(rng: Random, asked: Chain) -> Answer:
-    """Return the answer with one slip that shows in the result where there is one."""
+    """Return the answer with one slip that shows in the result.
+
+    No problem is drawn again for want of a slip: the corpus, which the base has read, would change.
+    """
     places = rng.sample(range(LENGTH), LENGTH)
+    right = _right(asked)
     slips = (_slipped(asked, place) for place in places)
-    right = str(asked.values[-1])
-    return next((one for one in slips if one.result != right), _slipped(asked, places[0]))
+    return next((one for one in slips if one.result != right.result), _one_too_many(right))
+
+
+def _one_too_many(right: Answer) -> Answer:
+    result = str((int(right.result) + 1) % MODULUS)
+    *before, last = right.steps
+    return Answer((*before, f"{last.partition('=')[0]}={result}"), result)
 
 
 def _slipped(asked: Chain, slip: int) -> Answer:
