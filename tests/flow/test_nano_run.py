@@ -8,6 +8,7 @@ import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
+from statistics import fmean
 
 from rsi_master.adapters.store.objects import digest_of
 from rsi_master.app.folder import RunFolder
@@ -15,12 +16,13 @@ from rsi_master.app.home import Home
 from rsi_master.app.plugins import base_folder
 from rsi_master.app.reader import Record, check, read
 from rsi_master.core.run import ClaimScored
-from rsi_master.core.score import Scored
+from rsi_master.core.score import Scored, SplitScore
 
 from .contracts import created
 from .test_crash import balanced, below, descendants, gone
 
 PATIENCE = 600
+BEYOND_THE_BASE = ("sums", "chain", "facts")
 
 
 def contract() -> str:
@@ -71,7 +73,7 @@ def test_three_kills_while_it_really_trains(tmp_path: Path) -> None:
         a.ended.ending for e in record.state.experiments.values() for a in e.attempts if a.ended
     ]
     assert endings.count("lost") + endings.count("killed") >= 2
-    champion_beats_base(record)
+    champion_learnt_what_the_base_cannot(record)
     every_role_had_its_turn(record)
 
 
@@ -137,15 +139,25 @@ def until(holds: Callable[[], bool], process: "subprocess.Popen[bytes] | None") 
         time.sleep(0.02)
 
 
-def champion_beats_base(record: Record) -> None:
+def champion_learnt_what_the_base_cannot(record: Record) -> None:
+    """That it is better on average is what exit code 0 says; by how much, the seed of its training
+    and the draw move by 2 points each way, of some 7.
+
+    The base gives no right answer to these tasks (0 of 300 in bench.nano); after 200 steps on
+    either pool 7 to 19 in 100 are right (14 trainings at rates around the playbook's). Of 240 items
+    that is 17 or more, and the bound of 7 lies over two deviations below.
+    """
     claimed = record.state.claimed
     assert isinstance(claimed, ClaimScored)
-    champion, base = claimed.result.champion.average, claimed.result.base.average
-    assert isinstance(champion, Scored)
-    assert isinstance(base, Scored)
-    assert champion.value > base.value
-    assert claimed.result.difference is not None
-    assert claimed.result.difference.low > 0
+    assert share(claimed.result.base, BEYOND_THE_BASE) <= 0.02
+    assert share(claimed.result.champion, BEYOND_THE_BASE) >= 0.03
+
+
+def share(found: SplitScore, tasks: tuple[str, ...]) -> float:
+    """The mean over tasks, all of them scored."""
+    scores = [score for task in tasks if isinstance(score := found.tasks[task], Scored)]
+    assert len(scores) == len(tasks)
+    return fmean(score.value for score in scores)
 
 
 def every_role_had_its_turn(record: Record) -> None:

@@ -10,11 +10,21 @@ from rsi_master.core.errors import Refused
 
 from .contracts import sketch
 
+SOURCES = 'sources = ["sketch/clean", "sketch/scraped", "sketch/prompts", "sketch/pairs"]'
+
 
 @pytest.mark.parametrize(
     ("given", "instead", "code", "words"),
     [
         ('"sketch/scraped"', '"sketch/scarped"', "SOURCE_UNKNOWN", "sketch/scarped"),
+        (SOURCES, 'sources = ["sketch/pairs"]', "SOURCES_UNUSABLE", "sketch/pairs holds pairs"),
+        (
+            SOURCES,
+            'sources = ["sketch/prompts", "sketch/pairs"]',
+            "SOURCES_UNUSABLE",
+            "sketch/prompts holds prompts, sketch/pairs holds pairs; recipe sketch takes rows; "
+            "sources that fit: sketch/clean, sketch/scraped",
+        ),
         ('benchmark = "sketch"', 'benchmark = "mmlu"', "BENCHMARK_MISSING", "mmlu"),
         ('recipes = ["sketch"]', 'recipes = ["grpo"]', "RECIPE_MISSING", "grpo"),
         (

@@ -90,18 +90,60 @@ def test_the_scanner_finds_nothing_in_the_pools_and_every_planted_question(
     assert scanner.scan(planted).dropped == {"SEALED_PROMPT": len(items)}
 
 
-def test_right_is_what_reasoning_gym_scores_with_one(drawn: Drawn) -> None:
+def their_score(task: str, answer: str, reference: str) -> float:
+    """What reasoning-gym gives an answer."""
     import reasoning_gym
 
+    entry = {"question": "", "answer": reference, "metadata": {}}
+    return float(reasoning_gym.get_score_answer_fn(task)(answer, entry))
+
+
+@pytest.mark.parametrize("form", [" {}", " So it is {}.", " 1 or 2 or {}", " 3 = {}", " {}\n 7"])
+def test_of_the_number_that_was_read_reasoning_gym_says_the_same(drawn: Drawn, form: str) -> None:
     rng = random.Random(0)
     for question in [found for questions in drawn.values() for found in questions]:
-        score = reasoning_gym.get_score_answer_fn(question.task)
-        entry = {"question": question.stem, "answer": question.reference, "metadata": {}}
         wrong = str(int(question.reference) + rng.choice((-10, -1, 1, 10)))
         for given in (question.reference, wrong):
-            grade = GYM.grade(item(question), f" So it is {given}.")
-            assert (grade.verdict == "right") == (score(given, entry) == 1.0)
-            assert grade.points == float(grade.verdict == "right")
+            grade = GYM.grade(item(question), form.format(given))
+            assert grade.extracted is not None
+            right = their_score(question.task, grade.extracted, question.reference) == 1.0
+            assert right == (given == question.reference)
+            assert (grade.verdict, grade.points) == ("right" if right else "wrong", float(right))
+
+
+@pytest.mark.parametrize(
+    ("answer", "reference", "tasks"),
+    [
+        (" So it is 5.", "5", TASKS),
+        (" 1 or 2 or 5", "5", TASKS),
+        (" \u22125", "-5", TASKS),
+        (" 05", "5", ("gcd", "lcm")),
+        (" 5.0", "5", ("gcd", "lcm")),
+        (" 5.", "5", ("gcd", "lcm")),
+        (" +5", "5", ("gcd", "lcm")),
+        (" 5", "5", ("gcd", "lcm")),
+        (" 1,024", "1024", ("gcd", "lcm")),
+        (" \uff15", "5", ("gcd", "lcm")),
+    ],
+)
+def test_whole_answers_that_are_right_here_and_less_there(
+    answer: str, reference: str, tasks: Sequence[str]
+) -> None:
+    """The list of docs/smollm2.md."""
+    pytest.importorskip("reasoning_gym", reason="the extra smollm2 is not installed")
+    assert {their_score(task, answer, reference) < 1 for task in tasks} == {True}
+    assert {their_score(task, answer, reference) for task in set(TASKS) - set(tasks)} <= {1.0}
+    for task in TASKS:
+        one = Item(id="i", task=task, prompt="p", stem="p", reference=reference)
+        assert GYM.grade(one, answer).verdict == "right"
+
+
+@pytest.mark.parametrize(("answer", "reference"), [("5e0", "5"), ("5_", "5"), ("1,2,3", "123")])
+def test_whole_answers_that_are_right_there_and_none_here(answer: str, reference: str) -> None:
+    pytest.importorskip("reasoning_gym", reason="the extra smollm2 is not installed")
+    assert their_score("chain_sum", answer, reference) == their_score("products", answer, reference)
+    assert their_score("products", answer, reference) == 1.0
+    assert extract(answer) is None
 
 
 def test_another_order_of_the_numbers_is_the_same_question() -> None:
@@ -118,6 +160,8 @@ def test_another_order_of_the_numbers_is_the_same_question() -> None:
         (" 98 + 93 = 191", "191"),
         (" 12 - 69 = -57. The answer is -57", "-57"),
         (" 43 -18", "18"),
+        (" 1 or 2 or 5", "5"),
+        (" 5 or 2", "2"),
         ("\u221257", "-57"),
         (" 1,024 legs", "1024"),
         (" 007", "7"),

@@ -20,7 +20,7 @@ from rsi_master.agents.playbook.worker import (
 )
 from rsi_master.core.experiment import ExperimentQueued, Integrity, Lifecycle
 from rsi_master.core.graph import WorkerFinalised
-from rsi_master.core.run import ActionDenied
+from rsi_master.core.run import ActionDenied, ActionRead
 from rsi_master.core.turn import Ask, Limits
 from rsi_master.domains.planning.workers import Assignment
 from rsi_master.domains.training.curve import Point
@@ -61,6 +61,7 @@ def seen(
     losses: list[float] | None = None,
     lifecycle: Lifecycle = "finished",
     integrity: Integrity = "accepted",
+    reason: str = "",
 ) -> WorkerExperimentView:
     chosen = SftSpec.model_validate(recipe or first_recipe(TASK, ROWS)).model_dump(mode="json")
     return WorkerExperimentView(
@@ -68,7 +69,7 @@ def seen(
         worker="w1",
         lifecycle=lifecycle,
         integrity=integrity,
-        reason="",
+        reason=reason,
         detail="",
         recipe=chosen,
         init="base",
@@ -80,8 +81,12 @@ def seen(
     )
 
 
+def unasked() -> int:
+    raise AssertionError("only a first training asks how many rows there are")
+
+
 def following(*views: WorkerExperimentView) -> dict[str, object] | None:
-    move = next_recipe(TASK, list(views), ROWS)
+    move = next_recipe(TASK, list(views), unasked if views else lambda: ROWS)
     if move is None:
         return None
     recipe, init, data = move
@@ -190,16 +195,38 @@ def test_the_better_of_two_rates_gets_more_epochs() -> None:
     assert set(changes(raised, first)) == {"learning_rate"}
 
 
-def test_a_failure_is_followed_by_a_gentler_rate() -> None:
-    failed = seen(lifecycle="failed", integrity="pending", dev=None)
-    rate = failed.recipe["learning_rate"]
+def failed(recipe: dict[str, object] | None = None, reason: str = "") -> WorkerExperimentView:
+    return seen(recipe, lifecycle="failed", integrity="pending", dev=None, reason=reason)
+
+
+@pytest.mark.parametrize("reason", ["NOT_FINITE", "NO_CHANGE", "TIMEOUT"])
+def test_a_failure_is_followed_by_a_gentler_rate(reason: str) -> None:
+    first = failed(reason=reason)
+    rate = first.recipe["learning_rate"]
     assert isinstance(rate, float)
-    new = changes(following(failed), failed)
+    new = changes(following(first), first)
     assert new == {"learning_rate": pytest.approx(rate / RATE_FACTOR, rel=0.05)}
-    again = seen({**failed.recipe, **new}, lifecycle="failed", integrity="pending", dev=None)
-    assert changes(following(failed, again), again)["learning_rate"] == pytest.approx(
-        rate / RATE_FACTOR**2, rel=0.1
-    )
+    again = failed({**first.recipe, **new}, reason)
+    assert changes(following(first, again), again) == {
+        "learning_rate": pytest.approx(rate / RATE_FACTOR**2, rel=0.1)
+    }
+
+
+@pytest.mark.parametrize("reason", ["CRASHED", "INFRASTRUCTURE"])
+@pytest.mark.parametrize(("batch", "half"), [(32, 16), (8, 4), (3, 1)])
+def test_a_job_that_may_have_lacked_memory_is_followed_by_half_the_batch(
+    reason: str, batch: int, half: int
+) -> None:
+    first = failed({**first_recipe(TASK, ROWS), "batch_size": batch}, reason)
+    rate = first.recipe["learning_rate"]
+    assert isinstance(rate, float)
+    gentler = pytest.approx(rate / RATE_FACTOR, rel=0.05)
+    assert changes(following(first), first) == {"learning_rate": gentler, "batch_size": half}
+
+
+def test_a_batch_of_one_row_stays() -> None:
+    first = failed({**first_recipe(TASK, ROWS), "batch_size": 1}, "CRASHED")
+    assert set(changes(following(first), first)) == {"learning_rate"}
 
 
 def test_a_verification_copies_the_recipe_and_trains_once() -> None:
@@ -214,12 +241,12 @@ def test_a_verification_copies_the_recipe_and_trains_once() -> None:
             "data": (),
         }
     )
-    assert next_recipe(task, [], ROWS) == (recipe, "parent", tape.digest("other"))
-    assert next_recipe(task, [seen()], ROWS) is None
+    assert next_recipe(task, [], unasked) == (recipe, "parent", tape.digest("other"))
+    assert next_recipe(task, [seen()], unasked) is None
 
 
 def test_without_data_there_is_nothing_to_try() -> None:
-    assert next_recipe(TASK.model_copy(update={"data": ()}), [], 0) is None
+    assert next_recipe(TASK.model_copy(update={"data": ()}), [], unasked) is None
 
 
 def test_the_best_is_accepted_scored_and_the_earlier_of_equals() -> None:
@@ -251,4 +278,32 @@ def test_data_of_a_kind_that_the_recipe_does_not_take_ends_the_work(
     assert [denied.rule for denied in rig.facts(ActionDenied)] == ["kind"]
     assert [fact.node for fact in rig.facts(WorkerFinalised)] == [node]
     assert rig.facts(ExperimentQueued) == []
+    rig.close()
+
+
+def test_the_pool_is_looked_into_before_a_first_training_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What is read is recorded, so a record shows what a Worker decided from."""
+    rig = Rig(tmp_path)
+    asked: list[int] = []
+
+    def first(task: Assignment, rows: int) -> dict[str, object]:
+        asked.append(rows)
+        return {"name": "sketch"}
+
+    def looked(node: str) -> int:
+        ask = Ask(order="o", role="worker", node=node, trigger="created", limits=LIMITS)
+        for _ in range(2):  # it submits, then it finalises
+            worker.WorkerPlaybook().act(ask, rig.worker(node))
+            rig.settle()
+        return [fact.action for fact in rig.facts(ActionRead)].count("data.list")
+
+    monkeypatch.setattr(worker, "first_recipe", first)
+    data = rig.add()
+    _, name = rig.explored(data, gain=0.2)
+    copy = rig.open_worker(experiments=1, purpose="verify", replicates=name, predecessors=("w1",))
+    assert looked(copy) == 0
+    assert looked(rig.open_worker(data, experiments=1)) == 1
+    assert (len(rig.facts(ExperimentQueued)), asked) == (3, [rig.state.datasets[data].rows])
     rig.close()

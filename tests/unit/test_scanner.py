@@ -1,10 +1,13 @@
 """The scanner: what does not hide a sealed item, and what it must leave alone."""
 
+from pathlib import Path
+from typing import get_args
+
 import pytest
 
 from rsi_master.core.artifact import AnyRow, Pair, Prompt, Row
 from rsi_master.programs.sealed.benchmark import Item
-from rsi_master.programs.sealed.scanner import Scanner
+from rsi_master.programs.sealed.scanner import Reason, Scanner
 
 ITEMS = (
     Item(
@@ -101,6 +104,11 @@ def test_a_number_is_not_cut_out_of_a_longer_one() -> None:
 @pytest.mark.parametrize(
     ("prompt", "completion", "expected"),
     [
+        ("", " nilo", "EMPTY_PROMPT"),
+        (" \n", " nilo", "EMPTY_PROMPT"),
+        ("\u200b", "", "EMPTY_PROMPT"),
+        (OTHER, " \u200b\n", "EMPTY_COMPLETION"),
+        (OTHER, "\u00a0\u3164", "EMPTY_COMPLETION"),
         (OTHER, " \n", "EMPTY_COMPLETION"),
         (OTHER, "", "EMPTY_COMPLETION"),
         (OTHER, " nilo<eos>", "CONTROL_TOKEN"),
@@ -166,7 +174,17 @@ def test_a_question_split_over_a_prompt_and_either_answer_is_found(
         ("\n", " rhine", "EMPTY_COMPLETION"),
         (" ", " ", "EMPTY_COMPLETION"),
         (" nilo", " nilo", "NO_PREFERENCE"),
+        (" nilo", " nilo\u200b", "NO_PREFERENCE"),
+        (" ni\u00adlo", " nilo", "NO_PREFERENCE"),
+        (" nilo\ufe0f", " nilo", "NO_PREFERENCE"),
+        (" nilo", "nilo\n", "NO_PREFERENCE"),
+        (" caf\u00e9", " cafe\u0301", "NO_PREFERENCE"),
+        (" caf\u00e9", " cafe", None),
+        (" Nilo", " nilo", None),
+        (" x = 1", " x  = 1", None),
+        (" 2", " \u00b2", None),
         (" nilo", " nilo.", None),
+        (" +", " -", None),
     ],
 )
 def test_a_pair_has_two_answers_that_differ(
@@ -177,6 +195,26 @@ def test_a_pair_has_two_answers_that_differ(
 
 def test_a_prompt_alone_needs_no_answer() -> None:
     assert why(Prompt(prompt=OTHER)) is None
+    assert why(Prompt(prompt="?")) is None
+
+
+@pytest.mark.parametrize("prompt", ["", " \n", "\u200b", "\u2060 \u2800", "\ufe0f"])
+def test_a_row_of_any_kind_has_a_prompt_that_can_be_seen(prompt: str) -> None:
+    rows: list[AnyRow] = [
+        Row(prompt=prompt, completion=" nilo"),
+        Prompt(prompt=prompt),
+        Pair(prompt=prompt, chosen=" nilo", rejected=" rhine"),
+    ]
+    assert SCANNER.scan(rows).dropped == {"EMPTY_PROMPT": 3}
+
+
+def test_an_empty_prompt_does_not_hide_a_sealed_answer() -> None:
+    assert reason("", "home of Bagedo, its river?") == "SEALED_PROMPT"
+
+
+def test_the_documentation_names_every_reason() -> None:
+    told = (Path(__file__).parents[2] / "docs" / "records.md").read_text(encoding="utf-8")
+    assert [name for name in get_args(Reason) if f"| `{name}` |" not in told] == []
 
 
 def test_a_duplicate_is_equal_in_all_fields() -> None:

@@ -52,6 +52,12 @@ def test_a_sealed_set_reads_back(folder: Path, base: Path) -> None:
     ids = [item.id for items in vault.items.values() for item in items]
     assert len(set(ids)) == 24
     assert folder.name == vault.manifest.public.digest.removeprefix("sha256:")[:16]
+    assert vault.manifest.holds == {
+        "sketch/clean": "rows",
+        "sketch/scraped": "rows",
+        "sketch/prompts": "prompts",
+        "sketch/pairs": "pairs",
+    }
 
 
 def test_a_source_holds_rows_of_one_kind(tmp_path: Path, base: Path) -> None:

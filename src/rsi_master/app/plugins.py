@@ -1,20 +1,26 @@
 """Extension points by entry point: recipes of this installation, and the bases at hand."""
 
 import importlib.util
-from importlib.metadata import entry_points
+import inspect
+from collections.abc import Callable, Iterator, Sequence
+from importlib.metadata import EntryPoint, entry_points
 from importlib.resources import files
 from pathlib import Path
+from typing import get_args
 
+from rsi_master.core.artifact import RowKind
 from rsi_master.core.canonical import digest, encode
 from rsi_master.core.errors import Refused
-from rsi_master.core.recipe import Recipe
+from rsi_master.core.recipe import Recipe, RecipeSpec
 
 RECIPES = "rsi_master.recipes"
 BASES = "rsi_master.bases"
+_UPDATE = "install a version of its package that fits this one"
 
 
 def recipes(names: tuple[str, ...]) -> dict[str, Recipe]:
-    """The recipes that a contract names; raises Refused for one that is not installed."""
+    """The recipes that a contract names; raises Refused for one that is not installed, cannot be
+    loaded or lacks something of the protocol `RecipeSpec`."""
     installed = {point.name: point for point in entry_points(group=RECIPES)}
     found: dict[str, Recipe] = {}
     for name in names:
@@ -23,11 +29,51 @@ def recipes(names: tuple[str, ...]) -> dict[str, Recipe]:
                 "RECIPE_MISSING",
                 f"recipe {name!r} is not installed; installed: {', '.join(sorted(installed))}",
             )
-        recipe = installed[name].load()
-        if not isinstance(recipe, Recipe):
-            raise Refused("RECIPE_INVALID", f"entry point {name!r} is no Recipe")
-        found[name] = recipe
+        found[name] = _recipe(installed[name])
     return found
+
+
+def _recipe(point: EntryPoint) -> Recipe:
+    """The recipe of an entry point, which may be written for another version."""
+    try:
+        recipe = point.load()
+    except Exception as cause:  # the boundary to installed packages
+        told = " ".join(f"{type(cause).__name__}: {cause}".split())
+        raise Refused(
+            "RECIPE_INVALID", f"recipe {point.name!r} cannot be loaded: {told}; {_UPDATE}"
+        ) from cause
+    if not isinstance(recipe, Recipe):
+        raise Refused("RECIPE_INVALID", f"entry point {point.name!r} is no Recipe")
+    lacking = next(_lacking(recipe.spec), None)
+    if lacking is not None:
+        raise Refused("RECIPE_INVALID", f"recipe {point.name!r} {lacking}; {_UPDATE}")
+    return recipe
+
+
+def _lacking(spec: type[RecipeSpec]) -> Iterator[str]:
+    """In words, what of `RecipeSpec` a specification leaves out or has in another shape."""
+    if not isinstance(getattr(spec, "objective", None), str):
+        yield "declares no objective, the word for its loss"
+    kinds = get_args(RowKind)
+    if getattr(spec, "takes", None) not in kinds:
+        yield f"declares no takes, the kind of rows that it trains on: {', '.join(kinds)}"
+    for name, method in vars(RecipeSpec).items():
+        if name.startswith("_") or not inspect.isfunction(method):
+            continue
+        own, given = getattr(spec, name), list(inspect.signature(method).parameters)
+        if own is method:
+            yield f"defines no {name}({', '.join(given[1:])})"
+        elif not _fits(own, given):
+            yield f"has a {name} that does not take ({', '.join(given[1:])})"
+
+
+def _fits(method: Callable[..., object], arguments: Sequence[str]) -> bool:
+    """Whether a method can be called with these arguments by position."""
+    try:
+        inspect.signature(method).bind(*arguments)
+    except TypeError:
+        return False
+    return True
 
 
 def source_digest(recipe: Recipe) -> str:

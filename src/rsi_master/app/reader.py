@@ -49,6 +49,15 @@ def follow(folder: RunFolder, start: int = 0) -> Iterator[Event]:
         store.close()
 
 
+def recorded(folder: RunFolder, position: int) -> bytes:
+    """The body of a durable event exactly as it was recorded, in the shape of its own version."""
+    store = SqliteEvents.reader(folder.ledger)
+    try:
+        return next(store.read(position))
+    finally:
+        store.close()
+
+
 def check(
     folder: RunFolder,
     key: Path | None = None,

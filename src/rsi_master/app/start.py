@@ -4,7 +4,7 @@ import json
 import os
 import platform
 import shutil
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.metadata import entry_points
 from pathlib import Path
@@ -29,6 +29,7 @@ from rsi_master.core.budget import Books, Costs
 from rsi_master.core.contract import Contract, parse
 from rsi_master.core.errors import Refused
 from rsi_master.core.event import Event
+from rsi_master.core.recipe import Recipe
 from rsi_master.core.run import OwnerStarted, RunFinished, RunOpened, TurnRole
 from rsi_master.core.score import Split
 from rsi_master.core.warm import JobTier
@@ -44,7 +45,7 @@ LEAST_TRAINING = 10.0
 def create(text: str, origin: str, parent: Path, home: Home) -> RunFolder:
     """A new run folder under `parent`, its items sealed, its contract frozen."""
     contract = parse(text, origin)
-    plugins.recipes(contract.policy.recipes)
+    recipes = plugins.recipes(contract.policy.recipes)
     base = bases.find(contract.base.name, home)
     check_base(contract, base)
     check_budget(contract)
@@ -54,7 +55,7 @@ def create(text: str, origin: str, parent: Path, home: Home) -> RunFolder:
     _make(parent)
     run = f"{contract.name}-{Uuid7().fresh()}"
     sealed = seal(contract.evaluator.benchmark, base, home.root, _counts(contract))
-    check_sources(contract, sealed)
+    check_sources(contract, recipes, sealed)
     folder = RunFolder(parent.absolute() / run)
     folder.path.mkdir(parents=True)
     folder.contract_file.write_text(text, encoding="utf-8")
@@ -142,15 +143,42 @@ def check_benchmark(contract: Contract) -> None:
         )
 
 
-def check_sources(contract: Contract, sealed: Path) -> None:
-    """Refuse a source that the sealed benchmark does not have; nothing of the set stays then."""
-    known = json.loads((sealed / "set.json").read_text(encoding="utf-8"))["public"]["sources"]
+def check_sources(contract: Contract, recipes: Mapping[str, Recipe], sealed: Path) -> None:
+    """Refuse a source that the sealed benchmark does not have, and sources none of which holds a
+    kind of rows that a recipe takes: only sealing tells. Nothing of the set stays then."""
+    found = json.loads((sealed / "set.json").read_text(encoding="utf-8"))
+    problem = _unknown(contract, found["public"]["sources"]) or _unusable(
+        contract, recipes, found["holds"]
+    )
+    if problem is not None:
+        shutil.rmtree(sealed)
+        raise problem
+
+
+def _unknown(contract: Contract, sources: Sequence[str]) -> Refused | None:
     for name in contract.policy.sources:
-        if name not in known:
-            shutil.rmtree(sealed)
-            raise Refused(
-                "SOURCE_UNKNOWN", f"policy.sources names {name!r}; there are: {', '.join(known)}"
-            )
+        if name not in sources:
+            there = ", ".join(sources)
+            return Refused("SOURCE_UNKNOWN", f"policy.sources names {name!r}; there are: {there}")
+    return None
+
+
+def _unusable(
+    contract: Contract, recipes: Mapping[str, Recipe], holds: Mapping[str, str]
+) -> Refused | None:
+    """Sources that some recipe takes may stand beside others, which people may look into."""
+    takes = {name: recipe.spec.takes for name, recipe in recipes.items()}
+    named = contract.policy.sources
+    if any(holds.get(source) in takes.values() for source in named):
+        return None
+    held = ", ".join(f"{source} holds {holds.get(source, 'no rows')}" for source in named)
+    taken = ", ".join(f"recipe {name} takes {kind}" for name, kind in takes.items())
+    fits = [source for source, kind in holds.items() if kind in takes.values()]
+    return Refused(
+        "SOURCES_UNUSABLE",
+        f"nothing in policy.sources can be trained on: {held}; {taken}; "
+        f"sources that fit: {', '.join(fits) or 'none'}",
+    )
 
 
 def _record_start(lab: Lab, tier: JobTier) -> None:

@@ -41,7 +41,11 @@ class DatasetRegistered(Fact):
     @classmethod
     def upcast(cls, version: int, fields: Mapping[str, object]) -> Mapping[str, object]:
         """See `Fact`."""
-        return {**fields, "holds": "rows"} if version == 1 else super().upcast(version, fields)
+        if version != 1:
+            return super().upcast(version, fields)
+        if "holds" in fields:
+            raise ValueError(f"{cls.type} version 1 has no field 'holds'")
+        return {**fields, "holds": "rows"}
 
 
 class DatasetRefused(Fact):

@@ -20,7 +20,8 @@ class Fact(Value):
 
     @classmethod
     def upcast(cls, version: int, fields: Mapping[str, object]) -> Mapping[str, object]:
-        """The fields of an older version in today's shape; raises KeyError for one unknown."""
+        """The fields of an older version in today's shape; raises KeyError for one unknown, and
+        ValueError for fields that it did not have."""
         raise KeyError(f"{cls.type} version {version} of {len(fields)} fields")
 
 
@@ -35,7 +36,8 @@ class Event(Value):
     fact: Fact
 
     def to_bytes(self) -> bytes:
-        """The canonical bytes that are stored, hashed and signed."""
+        """The canonical bytes that are stored, hashed and signed. An event that was up-cast on
+        read has others on record, of its own version."""
         return encode(
             {
                 "position": self.position,
@@ -61,9 +63,9 @@ class Codec:
         try:
             raw: Any = decode(data)
             fact = self._facts[raw["type"]]
-            fields = raw["fact"]
-            if raw["version"] != fact.version:
-                fields = fact.upcast(raw["version"], fields)
+            version, fields = _version(raw["version"]), raw["fact"]
+            if version != fact.version:
+                fields = fact.upcast(version, fields)
             return Event(
                 position=raw["position"],
                 id=raw["id"],
@@ -75,3 +77,10 @@ class Codec:
         except (ValueError, KeyError, TypeError, ValidationError) as cause:
             reason = str(cause).splitlines()[0] if str(cause) else type(cause).__name__
             raise Finding("EVENT_UNREADABLE", f"event cannot be read: {reason}") from cause
+
+
+def _version(recorded: object) -> int:
+    """Python calls True and 1.0 equal to 1; a record holds integers alone."""
+    if type(recorded) is not int:
+        raise TypeError(f"version {recorded!r} is no integer")
+    return recorded

@@ -5,7 +5,7 @@ import os
 from pathlib import Path
 
 from rsi_master.adapters.store.objects import FolderObjects
-from rsi_master.app.reader import Record
+from rsi_master.app.reader import Record, recorded
 from rsi_master.core.artifact import AnyRow
 from rsi_master.core.errors import Misuse
 from rsi_master.core.event import Event
@@ -64,17 +64,18 @@ def artifact(record: Record, digest: str) -> Found:
 
 
 def event(record: Record, name: str) -> Found:
-    """One event, field by field."""
+    """One event, field by field as it was recorded: what is hashed and signed, not its reading."""
     found = next(event for event in record.events if event.id == name)
+    body = json.loads(recorded(record.folder, found.position))
     rows: Rows = [
         ("position", f"@{found.position}"),
-        ("type", found.fact.type),
+        ("type", f"{found.fact.type}, version {body['version']}"),
         ("by", by(found)),
         ("contract", found.contract),
     ]
-    fields = found.fact.model_dump(mode="json")
-    rows += [(key, json.dumps(value, ensure_ascii=False)) for key, value in fields.items()]
-    return rows, {"event": json.loads(found.to_bytes())}
+    fields = body["fact"].items()
+    rows += [(key, json.dumps(value, ensure_ascii=False)) for key, value in fields]
+    return rows, {"event": body}
 
 
 def by(found: Event) -> str:

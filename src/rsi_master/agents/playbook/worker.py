@@ -1,6 +1,8 @@
 """The Worker's playbook: train by customary settings, read the curve, vary once at a time."""
 
 import math
+from collections.abc import Callable
+from functools import partial
 from typing import cast
 
 from rsi_master.core.errors import OverBudget, PolicyDenied
@@ -33,6 +35,8 @@ UPDATES = 150
 # A share that a curve must lose over its last fifth to count as still falling. Of the thresholds of
 # Prechelt 1998 ("Early Stopping - But When?": 1 to 5 per cent) a low one: more passes are cheap.
 FALLING = 0.02
+# How an experiment ends whose job got no more memory: it raised, or the kernel killed each try.
+MEMORY = frozenset({"CRASHED", "INFRASTRUCTURE"})
 
 
 class WorkerPlaybook:
@@ -49,7 +53,7 @@ class WorkerPlaybook:
         ]
         limits = ask.limits
         goes_on = limits.verifications > 0 if task.purpose == "verify" else not limits.closing
-        rows = _rows(session, task) if not seen else 0
+        rows = partial(_rows, session, task)
         move = next_recipe(task, seen, rows) if task.left and goes_on else None
         if move is None or not self._submitted(session, *move):
             session.act("worker.finalize", **summary(task, seen))
@@ -69,16 +73,17 @@ class WorkerPlaybook:
 
 
 def next_recipe(
-    task: Assignment, seen: list[WorkerExperimentView], rows: int
+    task: Assignment, seen: list[WorkerExperimentView], rows: Callable[[], int]
 ) -> tuple[Recipe, str, str] | None:
-    """The next training on data of so many rows, or None when the Worker has nothing to add."""
+    """The next training, or None when the Worker has nothing to add. Only a first training asks how
+    many rows the data have: looking is recorded."""
     if task.purpose == "verify":
         return _replication(task, seen)
     if not task.data:
         return None
     data = task.data[0]
     if not seen:
-        return first_recipe(task, rows), "base", data
+        return first_recipe(task, rows()), "base", data
     done = [view for view in seen if view.lifecycle == "finished"]
     if not done:
         return _gentler(seen, data)
@@ -184,9 +189,12 @@ def _third(
 
 
 def _gentler(seen: list[WorkerExperimentView], data: str) -> tuple[Recipe, str, str]:
-    """After a failure: the same recipe at a third of the rate."""
+    """After a failure: the same recipe at a third of the rate, and in half the batch where memory
+    may have been short."""
     recipe = dict(seen[-1].recipe)
     recipe["learning_rate"] = _short(_rate(recipe) / RATE_FACTOR)
+    if seen[-1].reason in MEMORY:
+        recipe["batch_size"] = max(1, cast(int, recipe["batch_size"]) // 2)
     return recipe, "base", data
 
 

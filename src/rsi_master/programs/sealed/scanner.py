@@ -2,7 +2,8 @@
 
 Found: a sealed prompt or its stem as a field or inside one, or across a prompt and an answer to
 it; a long sealed answer. Case, width, spacing, punctuation and invisible characters do not hide it.
-Not found: paraphrase, translation, another notation of numbers, look-alike letters.
+Not found: paraphrase, translation, another notation of numbers, look-alike letters. Rows that are
+no text, bear control tokens or teach nothing are dropped too, each under the first `Reason`.
 """
 
 import unicodedata
@@ -19,6 +20,7 @@ Reason = Literal[
     "SEALED_ANSWER",
     "NOT_TEXT",
     "CONTROL_TOKEN",
+    "EMPTY_PROMPT",
     "EMPTY_COMPLETION",
     "NO_PREFERENCE",
     "DUPLICATE",
@@ -39,6 +41,10 @@ def words(text: str) -> tuple[str, ...]:
 
 
 _INVISIBLE = frozenset({"Cf", "Mn", "Me"})
+# Letters, marks and symbols that show nothing: a joiner, Hangul fillers, Khmer vowels, the empty
+# Braille pattern; and selectors of a letter's variant.
+_BLANK = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0")
+_SELECTORS = (range(0xFE00, 0xFE10), range(0xE0100, 0xE01F0))
 
 
 class _Contained:
@@ -128,11 +134,29 @@ def _unfit(said: Sequence[str], control_tokens: Sequence[str]) -> Reason | None:
 
 def _idle(row: AnyRow, answers: Sequence[str], seen: Collection[AnyRow]) -> Reason | None:
     """Whether nothing can be learnt from the row beside those seen before."""
-    if not all(answer.strip() for answer in answers):
+    if not _visible(row.prompt):
+        return "EMPTY_PROMPT"
+    shown = {_visible(answer) for answer in answers}
+    if "" in shown:
         return "EMPTY_COMPLETION"
-    if len(set(answers)) < len(answers):
+    if len(shown) < len(answers):
         return "NO_PREFERENCE"
     return "DUPLICATE" if row in seen else None
+
+
+def _visible(text: str) -> str:
+    """What a reader sees of a text: without invisible characters, and space at its ends. Accents,
+    case and punctuation stay: answers may differ in them."""
+    composed = unicodedata.normalize("NFC", text)
+    return "".join(char for char in composed if not _is_hidden(char)).strip()
+
+
+def _is_hidden(char: str) -> bool:
+    if char.isascii():
+        return False
+    if unicodedata.category(char) == "Cf" or char in _BLANK:
+        return True
+    return any(ord(char) in selectors for selectors in _SELECTORS)
 
 
 def _is_control(char: str) -> bool:

@@ -12,7 +12,7 @@ from typing import Literal, get_args
 
 from pydantic import Field, ValidationError
 
-from rsi_master.core.artifact import ROW, AnyRow, Digest, kind_of
+from rsi_master.core.artifact import ROW, AnyRow, Digest, RowKind, kind_of
 from rsi_master.core.canonical import digest, encode
 from rsi_master.core.errors import SealUnavailable
 from rsi_master.core.model import Value
@@ -29,11 +29,13 @@ _SPLITS: tuple[Split, ...] = get_args(Split)
 
 
 class Manifest(Value):
-    """`set.json`: what is open about the set, and the digests of its pools."""
+    """`set.json`: what is open about the set, the digests of its pools, and what kind of rows each
+    pool that is not empty holds."""
 
     set_version: Literal[1] = 1
     public: SealedSet
     pools: dict[str, Digest] = Field(default_factory=dict)
+    holds: dict[str, RowKind] = Field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,10 +65,8 @@ def seal(
     secret = secret or os.urandom(32)
     drawn = benchmark.draw(_derived(secret, "draw"), counts)
     items = {split: _sealed(secret, split, drawn.get(split, ())) for split in _SPLITS}
-    pools = {
-        source: _of_one_kind(source, rows)
-        for source, rows in benchmark.pools(_derived(secret, "pools"), drawn).items()
-    }
+    pools = benchmark.pools(_derived(secret, "pools"), drawn)
+    holds = {name: kind_of(f"source {name}", rows) for name, rows in pools.items() if rows}
     public = SealedSet(
         benchmark=benchmark.name,
         digest=_commitment(secret, items),
@@ -77,7 +77,8 @@ def seal(
         tasks=benchmark.tasks,
         sources=tuple(sorted(pools)),
     )
-    manifest = Manifest(public=public, pools={name: digest(_lines(r)) for name, r in pools.items()})
+    digests = {name: digest(_lines(rows)) for name, rows in pools.items()}
+    manifest = Manifest(public=public, pools=digests, holds=holds)
     files = {"secret": secret, "set.json": manifest.model_dump_json(indent=2).encode() + b"\n"}
     files |= {f"items.{split}.jsonl": _lines(found) for split, found in items.items()}
     files |= {_pool_file(source): _lines(rows) for source, rows in pools.items()}
@@ -125,12 +126,6 @@ def _sealed(secret: bytes, split: Split, questions: Sequence[Question]) -> tuple
         for q in questions
     ]
     return tuple(sorted(items, key=lambda item: item.id))
-
-
-def _of_one_kind(source: str, rows: Sequence[AnyRow]) -> tuple[AnyRow, ...]:
-    if rows:
-        kind_of(f"source {source}", rows)
-    return tuple(rows)
 
 
 def _derived(secret: bytes, purpose: str) -> bytes:

@@ -1,8 +1,11 @@
 """Reading and checking answers: the last whole number of the first line that is written.
 
 Later lines do not count, because a base that never ends goes on with questions of its own. Right
-is what reasoning-gym scores with 1; its credit for answers that merely hold the right one is not
-taken over.
+is an answer whose number, read so, equals the reference; of that number alone the scorer of
+reasoning-gym says the same. Of the whole answer it says less than 1 where words, other numbers or a
+typographic minus stand with the right one, in gcd and lcm also for leading zeros, `.0`, a plus, a
+full stop, a comma, wide digits or space. What it takes for a whole number in sums and products, and
+is none here: `5e0`, `5_`, oddly placed commas.
 """
 
 import re

@@ -1,0 +1,107 @@
+"""A run as an older version recorded and signed it: its bytes are read as what they meant.
+
+`tests/golden/<commit>` holds a whole run of the test recipe, written by the code of that commit.
+"""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from rsi_master.adapters.store.sqlite import SqliteEvents, leaf_hash
+from rsi_master.app.folder import RunFolder
+from rsi_master.app.reader import read
+from rsi_master.core.canonical import decode, encode
+from rsi_master.core.contract import parse
+from rsi_master.core.dataset import DatasetRegistered
+from rsi_master.core.errors import Finding
+from rsi_master.core.facts import CODEC
+from rsi_master.core.state import State
+from rsi_master.expos.merkle import root_of
+from rsi_master.expos.notes import Note, Verifier
+from rsi_master.interfaces import show
+from rsi_master.interfaces.lookup import Thing
+
+GOLDEN = Path(__file__).parents[1] / "golden" / "dd84764"
+BODIES = (GOLDEN / "events.jsonl").read_bytes().splitlines()
+# The first of the two registrations; that commit knew rows with a completion alone.
+AT = 10
+REGISTERED = BODIES[AT]
+
+
+def changed(**fields: object) -> bytes:
+    """The recorded registration with other fields of the fact."""
+    raw = decode(REGISTERED)
+    assert isinstance(raw, dict)
+    return encode({**raw, "fact": {**raw["fact"], **fields}})
+
+
+def versioned(body: bytes, version: bytes) -> bytes:
+    """The body under another version, written as given."""
+    given = body.replace(b'"version":1}', b'"version":' + version + b"}")
+    assert given != body
+    return given
+
+
+def test_the_bytes_are_those_that_were_signed() -> None:
+    note = Note.parse((GOLDEN / "head.note").read_text(encoding="utf-8"))
+    Verifier.parse((GOLDEN / "verifier.key").read_text(encoding="utf-8")).verify(note)
+    assert (note.size, note.root) == (len(BODIES), root_of([leaf_hash(b) for b in BODIES]))
+
+
+def test_the_old_record_replays_to_its_end() -> None:
+    contract = parse((GOLDEN / "contract.toml").read_text(encoding="utf-8"), "contract.toml")
+    events = [CODEC.read(body) for body in BODIES]
+    assert {event.contract for event in events} == {contract.digest()}
+    state = State.replay(contract, events)
+    assert state.finished is not None
+    assert (state.finished, state.finished.outcome) == (events[-1].fact, "champion")
+    assert len(state.experiments) == 3
+
+
+def test_only_registrations_have_another_shape_today() -> None:
+    other = {e.fact.type for b in BODIES if (e := CODEC.read(b)).to_bytes() != b}
+    assert other == {"dataset.registered"}
+
+
+def test_a_registration_of_version_1_holds_rows() -> None:
+    raw = decode(REGISTERED)
+    assert isinstance(raw, dict)
+    assert (raw["type"], raw["version"], "holds" in raw["fact"]) == ("dataset.registered", 1, False)
+    fact = CODEC.read(REGISTERED).fact
+    assert isinstance(fact, DatasetRegistered)
+    assert fact.holds == "rows"
+    assert fact.model_dump(mode="json", exclude={"holds"}) == raw["fact"]
+
+
+def test_what_version_1_did_not_know_is_not_read_as_version_1() -> None:
+    with pytest.raises(Finding, match="version 1 has no field 'holds'") as found:
+        CODEC.read(changed(holds="pairs"))
+    assert found.value.code == "EVENT_UNREADABLE"
+    with pytest.raises(Finding, match="event cannot be read"):
+        CODEC.read(changed(kind="rows"))
+
+
+@pytest.mark.parametrize("version", [b"true", b"1.0", b"1e0", b'"1"', b"null", b"0", b"3", b"-1"])
+@pytest.mark.parametrize("body", [BODIES[0], REGISTERED], ids=["run.opened", "dataset.registered"])
+def test_a_version_is_an_integer_that_was_written(body: bytes, version: bytes) -> None:
+    with pytest.raises(Finding, match=r"event cannot be read: .*version") as found:
+        CODEC.read(versioned(body, version))
+    assert found.value.code == "EVENT_UNREADABLE"
+
+
+def test_an_event_is_shown_as_it_was_recorded(tmp_path: Path) -> None:
+    folder = RunFolder(tmp_path)
+    for name in ("contract.toml", "run.id"):
+        (tmp_path / name).write_bytes((GOLDEN / name).read_bytes())
+    store = SqliteEvents(folder.ledger)
+    store.append(BODIES)
+    store.close()
+    record = read(folder)
+    for event, body in zip(record.events, BODIES, strict=True):
+        sheet = show.sheet(record, Thing("event", event.id))
+        assert json.loads(sheet.json())["event"] == json.loads(body)
+    shown = show.sheet(record, Thing("event", record.events[AT].id)).text()
+    assert "dataset.registered, version 1\n" in shown
+    assert "holds" not in shown
+    assert '"sketch/clean"' in shown
