@@ -71,7 +71,7 @@ format: $(ready)
 bench: $(ready)
 	@$(run) bench/page.py docs/demo.md
 
-# The table and the figure of docs/nano.md: hours of one core. What was finished
+# The table and the figure of docs/nano.md: about a core-hour. What was finished
 # before is kept in build/bench-nano as long as base, suite and recipes are the same.
 bench-nano: $(ready)
 	@$(run) -m bench.nano docs/nano.md

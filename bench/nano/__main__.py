@@ -1,6 +1,6 @@
 """Carries out what is missing of the table and writes the page and its figure.
 
-python -m bench.nano docs/nano.md                  everything; about three quarters of a core-hour
+python -m bench.nano docs/nano.md                  everything; about a core-hour
 python -m bench.nano docs/nano.md --only lineages  a part, to the screen: the page stays as it is
 python -m bench.nano docs/nano.md --quick          the shape of it in minutes, to the screen
 """
@@ -28,10 +28,13 @@ ONE_THREAD: Final = {
 
 
 def main() -> int:
-    """Run; 1 where a step failed."""
+    """Run; 1 where a step failed, 2 where nothing is asked for."""
     asked = _arguments()
     os.environ.update(ONE_THREAD)
     wanted = table().only(tuple(asked.only))
+    if not any((wanted.recipes, wanted.contests, wanted.curves)):
+        _say(f"bench: no part of the table is named by {asked.only}; see bench/nano/table.py")
+        return 2
     wanted = wanted.quick() if asked.quick else wanted
     context = material.context(QUICK_ITEMS if asked.quick else ITEMS)
     bench = plan.Bench(asked.work.absolute(), context)
@@ -57,14 +60,23 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--only", nargs="+", default=[], metavar="WORD", help="parts by name")
     parser.add_argument("--quick", action="store_true", help="hardly any training, one seed")
     parser.add_argument("--work", type=Path, default=WORK, help=f"results ({WORK})")
-    parser.add_argument("--processes", type=int, default=2, help="steps at a time (2)")
+    parser.add_argument("--processes", type=_count, default=2, help="steps at a time (2)")
     return parser.parse_args()
+
+
+def _count(text: str) -> int:
+    if not text.isdecimal() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"{text!r} is no number of processes; give 1 or more")
+    return int(text)
 
 
 def _publish(found: Landscape, target: Path) -> None:
     figure = target.with_suffix(".svg")
-    figure.write_text(page.drawing(found.lines), encoding="utf-8")
-    target.write_text(page.write(found, figure.name), encoding="utf-8")
+    made = {figure: page.drawing(found.lines), target: page.write(found, figure.name)}
+    for file, text in made.items():
+        draft = file.with_name(f"{file.name}.draft")
+        draft.write_text(text, encoding="utf-8")
+        draft.replace(file)
     _say(f"written: {target}, {figure}")
 
 

@@ -42,7 +42,7 @@ def checked(found: Landscape) -> list[Claim]:
 
 @dataclass(frozen=True, slots=True)
 class Reversal:
-    """Where the style that a short probe prefers, or cannot tell from the other, loses by far.
+    """Where the style that is not behind at a short probe loses by far.
 
     `task` is None for all tasks together; scores are those of direct answers and scratchpads.
     """
@@ -123,8 +123,8 @@ def _examined(found: Landscape) -> tuple[bool, str]:
     exam = found.entry(Exam(init=found.table.best))
     dev = found.entry(found.table.best)
     low, high = BEST_RANGE
-    return low <= exam.average.mean <= high, (
-        f"holdout {_told(exam.average)}, dev {_told(dev.average)}"
+    return low <= exam.average.mean <= high and exam.seconds <= LINEAGE_SECONDS, (
+        f"holdout {_told(exam.average)}, dev {_told(dev.average)}, {exam.seconds:.0f} CPU-s"
     )
 
 
@@ -173,7 +173,7 @@ def _merging(found: Landscape) -> tuple[bool, str]:
         told.append(f"{one.recipe.name} {one.average.mean:.0f}, its best part {max(parts):.0f}")
     if not told:
         raise Missing("bench: no merge was carried out")
-    return any(abs(value) >= MATTERS for value in differences), "; ".join(told)
+    return max(differences) >= MATTERS and min(differences) <= -MATTERS, "; ".join(told)
 
 
 def _mixing(found: Landscape) -> tuple[bool, str]:
@@ -193,7 +193,7 @@ def _mixing(found: Landscape) -> tuple[bool, str]:
         if not pure:
             raise Missing("bench: no pure pool of as many steps was carried out")
         best = _highest(pure)
-        matters |= abs(mix.average.mean - best.average.mean) >= MATTERS
+        matters |= mix.average.mean - best.average.mean >= MATTERS
         told.append(
             f"{mix.recipe.name} {_told(mix.average)}, {best.recipe.name} {_told(best.average)}"
         )
@@ -211,17 +211,6 @@ def _cost(found: Landscape) -> tuple[bool, str]:
     )
 
 
-def _errors(found: Landscape) -> tuple[bool, str]:
-    spreads = [one.average.seed_sd for one in found.entries if one.average.seed_sd is not None]
-    if not spreads:
-        raise Missing("bench: no recipe has two seeds")
-    errors = [one.average.error for one in found.entries]
-    return True, (
-        f"seed sd of the average {min(spreads):.1f} to {max(spreads):.1f}, standard error over "
-        f"the items {min(errors):.1f} to {max(errors):.1f}"
-    )
-
-
 Rule = Callable[[Landscape], tuple[bool, str]]
 _RULES: Final[tuple[tuple[str, Rule], ...]] = (
     ("The base averages 10 to 30, and no task is at 100", _base),
@@ -235,10 +224,9 @@ _RULES: Final[tuple[tuple[str, Rule], ...]] = (
     ),
     ("GRPO after SFT gains 8 points over equally long SFT on a task", _gained("GRPO")),
     ("Direct answers plateau below two thirds of the best on a task", _plateau),
-    ("Merging matters: 5 points between a merge and its best part", _merging),
-    ("Mixing matters: 5 points between a mix and its best pool", _mixing),
+    ("Merging matters: a merge gains 5 points over its best part, another loses 5", _merging),
+    ("Mixing matters: a mix gains 5 points over its best pool of as many steps", _mixing),
     ("One experiment costs 3 to 50 CPU-seconds", _cost),
-    ("Seed-to-seed deviation and sampling error are stated", _errors),
 )
 
 
@@ -246,15 +234,13 @@ def _reversal(
     task: Task | None, direct: dict[int, Score], worked: dict[int, Score]
 ) -> Iterator[Reversal]:
     common = sorted(direct.keys() & worked.keys())
-    probes = [steps for steps in common if steps <= PROBE_STEPS]
-    if not probes or common[-1] in probes:
+    if not common or common[-1] <= PROBE_STEPS:
         return
-    early, late = probes[-1], common[-1]
-    ahead = worked[early].mean - direct[early].mean
-    noise = CERTAIN * max(worked[early].error, direct[early].error)
-    end = worked[late].mean - direct[late].mean
-    sign = 1 if end > 0 else -1
-    if abs(end) >= REVERSAL and sign * ahead <= noise:
+    ahead = {steps: worked[steps].mean - direct[steps].mean for steps in common}
+    late = common[-1]
+    sign = 1 if ahead[late] > 0 else -1
+    early = min((n for n in common if n <= PROBE_STEPS), key=lambda n: sign * ahead[n], default=0)
+    if early and abs(ahead[late]) >= REVERSAL and sign * ahead[early] <= 0:
         yield Reversal(
             task,
             (early, direct[early].mean, worked[early].mean),
@@ -283,13 +269,20 @@ def _updates(one: Entry) -> int | None:
 
 
 def _won(match: Match) -> bool:
-    return match.gain.mean >= GAIN and len(match.contest.seeds) >= SEEDS
+    """More than chance over seeds and items, and more than getting back to the base."""
+    gain = match.gain
+    return (
+        gain.mean >= GAIN
+        and gain.mean > CERTAIN * gain.error
+        and match.treated.mean >= match.base.mean + GAIN
+        and len(match.contest.seeds) >= SEEDS
+    )
 
 
 def _of_match(match: Match) -> str:
     return (
         f"{match.contest.task} {match.gain.mean:+.0f} ± {match.gain.error:.0f} "
-        f"({match.control.mean:.0f} to {match.treated.mean:.0f})"
+        f"({match.control.mean:.0f} to {match.treated.mean:.0f}, base {match.base.mean:.0f})"
     )
 
 

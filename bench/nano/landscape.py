@@ -30,9 +30,15 @@ class Entry:
 
 @dataclass(frozen=True)
 class Match:
-    """A contest with what came out; the seconds are those of the two rivals alone."""
+    """A contest with what came out; the seconds are those of the two rivals alone.
+
+    `rows` are the demonstrations of the training before, `updates` those of the control by seed.
+    """
 
     contest: Contest
+    rows: int
+    updates: tuple[int, ...]
+    base: Score
     start: Score
     treated: Score
     control: Score
@@ -96,14 +102,16 @@ class Landscape:
         return tally.average(self.samples(step, _seeds(step, seeds)))
 
     def experiments(self) -> dict[str, float]:
-        """CPU seconds of the last training step of each recipe: the most of its seeds."""
-        return {
-            one.recipe.name: max(
-                found.cpu_seconds for found in self.results(one.recipe.step, one.recipe.seeds)
-            )
+        """CPU seconds of the last step of each recipe and of each contest: a mean over seeds."""
+        recipes = {
+            one.recipe.name: self._seconds(one.recipe.step, one.recipe.seeds)
             for one in self.choices()
             if one.recipe.step.kind != "merge"
         }
+        contests = {
+            f"{one.contest.method} on {one.contest.task}": one.seconds[0] for one in self.matches
+        }
+        return recipes | contests
 
     def _entry(self, recipe: Recipe) -> Entry:
         samples = self.samples(recipe.step, _seeds(recipe.step, recipe.seeds))
@@ -120,6 +128,9 @@ class Landscape:
         )
         return Match(
             contest=one,
+            rows=self.results(one.start, one.seeds)[0].rows,
+            updates=tuple(found.updates for found in self.results(one.control, one.seeds)),
+            base=tally.of_task(self.samples(Base(), one.seeds[:1])[one.task]),
             start=tally.of_task(self.samples(one.start, one.seeds)[one.task]),
             treated=tally.of_task(treated),
             control=tally.of_task(control),

@@ -2,6 +2,7 @@
 
 import hashlib
 from collections.abc import Mapping, Sequence
+from importlib.metadata import version
 from pathlib import Path
 from typing import Final, TypeVar
 
@@ -10,7 +11,8 @@ from pydantic import BaseModel
 from rsi_master.core import canonical
 from rsi_master.core.artifact import AnyRow, Pair, Prompt, Row
 from rsi_master.core.model import Value
-from rsi_master.programs import jobs, nano
+from rsi_master.domains.training import sft as specification
+from rsi_master.programs import jobs, nano, sealed
 from rsi_master.programs.nano import verifiers, weights
 from rsi_master.programs.nano.format import TASKS, Task, question_of
 from rsi_master.programs.nano.generator import pools, suite
@@ -22,13 +24,19 @@ SEED: Final = b"nano: the published table"
 SHOWN: Final = 3
 PROBED_KEYS: Final = 10_000
 ILL: Final = "ill with "
+LIBRARIES: Final = ("torch", "transformers", "trl", "peft", "tokenizers")
 TOLD: Final = ("MODEL_CARD.md", "scores.json")
 """Files of a base that tell of it; another word in them is not another base."""
 
 _LAB: Final = Path(__file__).parent / "lab"
-_TRAINING: Final = tuple(
-    Path(jobs.__file__).with_name(f"{name}.py") for name in ("checkpoint", "rows", "sft")
+_PROGRAMS: Final = (
+    *(Path(jobs.__file__).with_name(f"{name}.py") for name in ("checkpoint", "rows", "sft")),
+    *(Path(sealed.__file__).with_name(f"{name}.py") for name in ("generation", "nano", "weights")),
+    Path(specification.__file__),
 )
+"""What a result was trained and scored by, beside the lab."""
+_BUILDERS: Final = {"judge.py", "muon.py", "pretrain.py", "generator/corpus.py"}
+"""What the base was made by, which has a digest of its own."""
 
 Kind = TypeVar("Kind", Row, Prompt, Pair)
 
@@ -79,19 +87,23 @@ class Context(Value):
     base: str
     suite: str
     programs: str
+    libraries: str
+    drawn: str
     items: int
 
 
 def context(items: int) -> Context:
-    """The digests of base, suite and training programs, and how many items a task is scored on."""
+    """Digests of base, suite and programs, versions of libraries, and how many items are drawn."""
     files = weights.digests(weights.base_folder())
     model = {name: value for name, value in files.items() if name not in TOLD}
     return Context(
         base=canonical.digest(canonical.encode(model)),
-        suite=source_digest(Path(nano.__file__).parent),
+        suite=suite_digest(),
         programs=canonical.digest(
-            b"".join(file.read_bytes() for file in (*_TRAINING, *sorted(_LAB.glob("*.py"))))
+            b"".join(file.read_bytes() for file in (*_PROGRAMS, *sorted(_LAB.glob("*.py"))))
         ),
+        libraries=", ".join(f"{name} {version(name)}" for name in LIBRARIES),
+        drawn=f"{SEED.decode()}, {SHOWN} shown",
         items=items,
     )
 
@@ -164,13 +176,14 @@ def partition_digest() -> str:
     return canonical.digest(canonical.encode(splits))
 
 
-def source_digest(folder: Path) -> str:
-    """The digest of all Python files under `folder`, by name."""
+def suite_digest() -> str:
+    """The digest of the source that draws, reads and grades questions and writes pools."""
+    folder = Path(nano.__file__).parent
     files = {
         str(path.relative_to(folder)): hashlib.sha256(path.read_bytes()).hexdigest()
         for path in sorted(folder.rglob("*.py"))
     }
-    return canonical.digest(canonical.encode(files))
+    return canonical.digest(canonical.encode({k: files[k] for k in files.keys() - _BUILDERS}))
 
 
 def _pool_file(folder: Path, source: str) -> Path:

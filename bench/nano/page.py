@@ -8,7 +8,7 @@ from typing import Final
 
 from bench.nano import claims, material
 from bench.nano.figure import Panel, Series, draw
-from bench.nano.landscape import Entry, Landscape, Line, Match, Missing
+from bench.nano.landscape import Entry, Landscape, Line, Match, Missing, sources
 from bench.nano.result import Answer
 from bench.nano.steps import Base, Step
 
@@ -42,10 +42,11 @@ PAGE: Final = """# Nano: the landscape
 
 Written by `make bench-nano` on {machine}; a change of base, suite or recipe is a new table.
 
-Nano is a base model of half a million parameters that trains in seconds, and seven generated tasks
-for it. The base knows the single steps of every task and cannot join them when it is asked: what it
-then scores is a matter of data, style, length, order and method. This page says what each choice
-was worth, so that a strategy can be judged by how near it comes to the best one here.
+Nano is a base model of 0.6 million parameters that trains in seconds, and seven generated tasks
+for it. The base knows the single steps of every task; where several must be joined (sums, chain,
+facts, calls) it fails when it is asked. How far a training gets it is a matter of data, style,
+length, order and method. This page says what each choice was worth, so that a strategy can be
+judged by how near it comes to the best one here.
 
 | task | |
 |---|---|
@@ -53,10 +54,11 @@ was worth, so that a strategy can be judged by how near it comes to the best one
 
 Scores are per cent of the points on {items} questions of the split dev for each task, greedily
 answered; the average weighs tasks equally. In brackets behind a score: the standard deviation
-between seeds. The standard error is that of drawing the questions, with the seeds as they are
-({task_errors} for a single task). CPU seconds are those of all trainings in the lineage on one
-thread, without imports and scoring; beside other load they grow. Numbers in the name of a recipe
-are optimiser steps of 8 rows.
+between seeds. The standard error (s.e., and behind ±) counts both seeds and questions, and takes
+questions about one thing, such as the same person, as one draw ({task_errors} for a single task).
+CPU seconds are those of all trainings in the lineage on one thread, without imports and scoring,
+with two such trainings at a time; on a quiet or another machine they differ. Numbers in the name of
+a recipe are optimiser steps: of 8 rows, of 32 pairs for DPO, of 64 sampled answers for GRPO.
 
 ## What holds
 
@@ -64,13 +66,17 @@ are optimiser steps of 8 rows.
 
 ## Recipes
 
+Examples before the question make some prompts longer than anything the base was trained on.
+
 {recipes}
 
 ## More SFT, or another method?
 
-On one task, after SFT on the rows of `nano/scratchpad`: a method that needs only prompts and the
-open verifier, against the same SFT continued for as many CPU seconds. Both start from the same
-weights under the same seed; the gain is paired by seed and question, and ± is its standard error.
+On one task, after SFT on few demonstrations: a method that needs only prompts and the open
+verifier, against the same SFT continued for as many CPU seconds (its updates by seed follow from
+the measured pace). Both start from the same weights under the same seed; the gain is paired by seed
+and question. It counts above only if it is twice its standard error, and if the method also gains
+as much over the base.
 
 {matches}
 
@@ -91,8 +97,8 @@ Practice questions, answered by the base and by the lineage that is called best 
 
 ## Frozen
 
-Digests of what the figures belong to. Pools and questions are those of the public seed
-`{seed}`; a sealed set has its own.
+Digests of what the figures belong to; libraries: {libraries}. Pools and questions are those of the
+public seed `{seed}`; a sealed set has its own.
 
 | | |
 |---|---|
@@ -112,7 +118,7 @@ def write(found: Landscape, figure: str) -> str:
         **{f"base, `{name}`": f"sha256:{value}" for name, value in _weights().items()},
         "partition": material.partition_digest(),
         "suite, source text": context.suite,
-        "training programs, source text": context.programs,
+        "training and scoring programs, source text": context.programs,
     }
     return PAGE.format(
         machine=f"{os.cpu_count()} cores, {platform.system()} {platform.machine()}",
@@ -126,6 +132,7 @@ def write(found: Landscape, figure: str) -> str:
         curves=_curves(found.lines),
         answers=_answers(found),
         seed=material.SEED.decode(),
+        libraries=context.libraries,
         digests=_rows((name, f"`{value}`") for name, value in digests.items()),
         pools=_rows(
             (f"`{name}`", POOLS[name], str(count), f"`{digest}`")
@@ -188,16 +195,19 @@ def _average(one: Entry) -> str:
 
 
 def _matches(matches: Sequence[Match]) -> str:
-    heads = ("method", "task", "start", "method after", "more SFT", "gain", "CPU-s", "of the SFT")
-    return _head(heads, 2) + _rows(
+    heads = (
+        *("method", "task", "demonstrations", "base", "start", "method after", "more SFT"),
+        *("gain", "CPU-s", "of the SFT", "updates of the SFT"),
+    )
+    return _head(heads, 3) + _rows(
         (
             one.contest.method,
             one.contest.task,
-            str(one.start),
-            str(one.treated),
-            str(one.control),
+            f"{one.rows} rows of {', '.join(sorted(sources(one.contest.start)))}",
+            *(str(score) for score in (one.base, one.start, one.treated, one.control)),
             f"{one.gain.mean:+.1f} ± {one.gain.error:.1f}",
             *(f"{seconds:.0f}" for seconds in one.seconds),
+            ", ".join(map(str, one.updates)),
         )
         for one in matches
     )

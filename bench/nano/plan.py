@@ -39,7 +39,8 @@ class Bench:
     @property
     def material(self) -> Path:
         """Where questions and pools lie."""
-        digest = canonical.digest(self.context.suite.encode() + str(self.context.items).encode())
+        told = (self.context.suite, self.context.drawn, str(self.context.items))
+        digest = canonical.digest("\n".join(told).encode())
         return self.work / "material" / digest[7:23]
 
     def folder(self, one: Node) -> Path:
@@ -143,8 +144,9 @@ class _Running:
         if found is None:
             log = self.folder / order.LOG
             said = log.read_text(encoding="utf-8", errors="replace") if log.is_file() else "no log"
-            code = self.process.exitcode
-            return f"{name} failed (exit {code}) in {self.folder}:\n{said[-LOG_CHARACTERS:]}"
+            why = f"exit {self.process.exitcode}"
+            why = f"stopped after {LIMIT_SECONDS:g} s" if self.late() else why
+            return f"{name} failed ({why}) in {self.folder}:\n{said[-LOG_CHARACTERS:]}"
         average = sum(sum(p) / len(p) for p in found.points.values()) / len(found.points)
         return f"{name}: {100 * average:.1f} after {found.cpu_seconds:.1f} CPU-s"
 

@@ -27,7 +27,8 @@ class Answer(Value):
 class Result(Value):
     """`cpu_seconds` made the weights from those of the parents; imports and scoring are left out.
 
-    `updates` are optimiser steps, `rows` the training rows, `points` those of the items in order.
+    `updates` are optimiser steps, `rows` the training rows, `points` those of the items in order,
+    `keys` the canonical keys of these items: equal ones share what their answers hang on.
     """
 
     step: Step
@@ -37,6 +38,7 @@ class Result(Value):
     updates: int
     rows: int
     points: dict[Task, Points]
+    keys: dict[Task, tuple[str, ...]]
     answers: tuple[Answer, ...]
 
 

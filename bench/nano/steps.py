@@ -143,12 +143,17 @@ class Dpo(Value):
 
 
 class Merge(Value):
-    """Checkpoints of one base in one: the mean of their weights, or TIES at half density."""
+    """Checkpoints of one base in one.
+
+    `uniform` is the mean of their weights, `ties` TIES at half density on their changes to the
+    base, `sum` the first with `scale` times the changes of the others to it.
+    """
 
     kind: Literal["merge"] = "merge"
     inits: tuple["Step", ...]
-    method: Literal["uniform", "ties"] = "uniform"
+    method: Literal["uniform", "ties", "sum"] = "uniform"
     density: float = 0.5
+    scale: float = 1.0
 
     def parents(self) -> tuple["Step", ...]:
         return self.inits

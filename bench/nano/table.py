@@ -29,10 +29,10 @@ LENGTHS: Final = (100, 200, 400)
 PROBES: Final = (30, 60, 120, 240)
 PROBED: Final[Tasks] = ("sums", "chain", "facts")
 CONTESTED: Final = (
-    Part(source="nano/scratchpad", tasks=("sums",)),
-    Part(source="nano/direct", tasks=("write",), rows=30),
+    (Part(source="nano/scratchpad", tasks=("sums",)), 40, 2e-4),
+    (Part(source="nano/direct", tasks=("write",), rows=60), 60, 4e-4),
 )
-"""Few demonstrations of one task each."""
+"""Few demonstrations of one task each; steps and rate of GRPO after them."""
 DIRECT_IN_MIX: Final[Tasks] = ("facts", "calls", "write")
 
 UNVERIFIABLE: Final = tuple(task for task in TASKS if task not in VERIFIABLE)
@@ -62,7 +62,7 @@ def table() -> Table:
             *(Recipe(*row, BESIDE) for row in _beside()),
             *(Recipe(*row, SEEDS) for row in _best()),
         ),
-        contests=tuple(contest for part in CONTESTED for contest in _contests(part)),
+        contests=tuple(contest for row in CONTESTED for contest in _contests(*row)),
         curves=tuple(
             curve for style in STYLES for curve in (_together(style), *_alone(PROBED, style))
         ),
@@ -166,11 +166,11 @@ def _own(first: Step) -> Rejection:
     )
 
 
-def _contests(part: Part) -> Iterable[Contest]:
+def _contests(part: Part, steps: int, rate: float) -> Iterable[Contest]:
     """Few demonstrations, and many prompts with a verifier."""
     (task,) = part.tasks
     start = Sft(init=BASE, parts=(part,), steps=LENGTHS[0])
-    grpo = Grpo(init=start, tasks=(task,), steps=40, rate=2e-4)
+    grpo = Grpo(init=start, tasks=(task,), steps=steps, rate=rate)
     keep = (part.model_copy(update={"verified": True}),)
     sampled = Rejection(init=start, tasks=(task,), keep=keep, rounds=3, prompts=200)
     yield Contest("GRPO", task, start, grpo, _more(start, grpo), SEEDS)

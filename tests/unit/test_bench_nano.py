@@ -34,7 +34,8 @@ from rsi_master.programs.nano.format import TASKS, Style, Task
 from rsi_master.programs.nano.generator import chat, suite
 from rsi_master.programs.nano.generator.pools import POOL_IDS
 
-CONTEXT = Context(base="b", suite="s", programs="p", items=4)
+CONTEXT = Context(base="b", suite="s", programs="p", libraries="l", drawn="d", items=4)
+DIGESTED = ("base", "suite", "programs", "libraries", "drawn")
 SVG = "{http://www.w3.org/2000/svg}"
 FIRST = sft("scratchpad", 100)
 SECOND = sft("direct", 200, init=FIRST)
@@ -66,6 +67,7 @@ class Fixture:
             updates=1,
             rows=1,
             points=dict.fromkeys(TASKS, points),
+            keys=dict.fromkeys(TASKS, ("k0", "k1", "k2", "k3")),
             answers=answers,
         )
         result.write(folder, given)
@@ -114,12 +116,10 @@ def test_a_result_is_named_by_step_seed_and_context() -> None:
     others = [
         plan.key(node(SECOND, 2), CONTEXT),
         plan.key(node(SECOND.model_copy(update={"rate": 1e-3}), 1), CONTEXT),
-        *(
-            plan.key(one, CONTEXT.model_copy(update=change))
-            for change in ({"base": "c"}, {"suite": "t"}, {"programs": "q"}, {"items": 5})
-        ),
+        *(plan.key(one, CONTEXT.model_copy(update={name: "other"})) for name in DIGESTED),
+        plan.key(one, CONTEXT.model_copy(update={"items": 5})),
     ]
-    assert len({plan.key(one, CONTEXT), *others}) == 7
+    assert len({plan.key(one, CONTEXT), *others}) == 9
     assert plan.key(Node.model_validate_json(one.model_dump_json()), CONTEXT) == plan.key(
         one, CONTEXT
     )
@@ -131,18 +131,35 @@ def test_a_checkpoint_without_training_is_its_parents(given: Fixture) -> None:
     assert (given.bench.checkpoint(node(Prompted(init=Base()), 1)) / "config.json").is_file()
 
 
+def sample(*points: tuple[float, ...], keys: str = "") -> tally.Sample:
+    return tally.Sample(points, tuple(keys) or tuple(map(str, range(len(points[0])))))
+
+
 def test_the_score_of_a_task_by_hand() -> None:
-    score = tally.of_task([(1.0, 1.0, 0.0, 0.0), (1.0, 0.0, 0.0, 0.0)])
+    score = tally.of_task(sample((1.0, 1.0, 0.0, 0.0), (1.0, 0.0, 0.0, 0.0)))
     assert score.mean == pytest.approx(37.5)
     assert score.seed_sd == pytest.approx(25 / math.sqrt(2))
-    assert score.error == pytest.approx(100 * math.sqrt(0.6875 / 3) / 2)
-    assert tally.of_task([(1.0, 0.0)]).seed_sd is None
+    items = 100 * math.sqrt(0.6875 / 3) / 2
+    assert score.error == pytest.approx(math.hypot(items, 25 / math.sqrt(2) / math.sqrt(2)))
+    alone = tally.of_task(sample((1.0, 0.0)))
+    assert alone.seed_sd is None
+    assert alone.error == pytest.approx(50.0)
+
+
+def test_items_with_one_key_count_as_one_draw() -> None:
+    """Each of two draws was told three times: the error is that of two items."""
+    once = tally.of_task(sample((1.0, 0.0)))
+    thrice = tally.of_task(sample((1.0, 1.0, 1.0, 0.0, 0.0, 0.0), keys="aaabbb"))
+    assert thrice.error == pytest.approx(once.error)
+    apart = tally.of_task(sample((1.0, 1.0, 1.0, 0.0, 0.0, 0.0)))
+    assert apart.error == pytest.approx(100 * math.sqrt(1.5 / 5 / 6))
+    assert math.isnan(tally.of_task(sample((1.0, 0.0), keys="aa")).error)
 
 
 def test_the_average_weighs_tasks_equally_and_spreads_over_seeds() -> None:
     samples: dict[Task, tally.Sample] = {
-        "sums": [(1.0, 1.0), (1.0, 1.0)],
-        "chain": [(0.0, 1.0, 0.0, 1.0), (0.0, 0.0, 0.0, 0.0)],
+        "sums": sample((1.0, 1.0), (1.0, 1.0)),
+        "chain": sample((0.0, 1.0, 0.0, 1.0), (0.0, 0.0, 0.0, 0.0)),
     }
     score = tally.average(samples)
     assert score.mean == pytest.approx((100 + 25) / 2)
@@ -150,12 +167,20 @@ def test_the_average_weighs_tasks_equally_and_spreads_over_seeds() -> None:
     assert score.error == pytest.approx(tally.of_task(samples["chain"]).error / 2)
 
 
+def test_seeds_that_move_all_tasks_at_once_do_not_average_out() -> None:
+    both = sample((1.0, 1.0), (0.0, 0.0))
+    score = tally.average({"sums": both, "chain": both})
+    assert score.error == pytest.approx(50.0) == tally.of_task(both).error
+
+
 def test_a_gain_is_paired_by_item() -> None:
-    under = [(0.0, 0.5, 0.0, 0.5), (0.0, 0.5, 0.0, 0.5)]
-    over = [(0.5, 1.0, 0.5, 1.0), (0.5, 1.0, 0.5, 1.0)]
+    under = sample((0.0, 0.5, 0.0, 0.5), (0.0, 0.5, 0.0, 0.5))
+    over = sample((0.5, 1.0, 0.5, 1.0), (0.5, 1.0, 0.5, 1.0))
     won = tally.gain(over, under)
     assert (won.mean, won.seed_sd, won.error) == (50.0, 0.0, 0.0)
     assert tally.of_task(over).error > 0
+    with pytest.raises(ValueError, match="same items"):
+        tally.gain(over, sample((0.0, 0.0, 0.0, 0.0), keys="abcd"))
 
 
 def test_the_seconds_of_a_lineage_are_those_of_its_trainings(given: Fixture) -> None:
@@ -180,17 +205,38 @@ def test_a_contest_is_won_by_eight_points_under_three_seeds(given: Fixture) -> N
     for seed in (1, 2, 3):
         given.give(Base(), seed, 0.0, 0.25)
         given.give(FIRST, seed, 10.0, 0.25)
-        given.give(LEARNT, seed, 20.0, 0.75)
-        given.give(CONTROL, seed, 19.0, 0.5)
+        given.give(LEARNT, seed, 20.0, 1.0)
+        given.give(CONTROL, seed, 19.0, 0.0)
     verdicts = {}
     for seeds in ((1, 2), (1, 2, 3)):
         contest = Contest("GRPO", "sums", FIRST, LEARNT, CONTROL, seeds)
         found = given.landscape({"first": FIRST}, (contest,), seeds)
         (match,) = found.matches
-        assert (match.gain.mean, match.seconds) == (25.0, (20.0, 19.0))
+        assert (match.gain.mean, match.seconds) == (100.0, (20.0, 19.0))
         verdicts[seeds] = next(c for c in claims.checked(found) if c.text.startswith("GRPO"))
     assert (verdicts[1, 2].holds, verdicts[1, 2, 3].holds) == (False, True)
-    assert "+25" in verdicts[1, 2, 3].figures
+    assert "+100" in verdicts[1, 2, 3].figures
+
+
+@pytest.mark.parametrize(
+    ("base", "treated", "told"),
+    [
+        (0.25, (1.0, 1.0, 1.0), True),
+        (1.0, (1.0, 1.0, 1.0), False),  # no more than the base could do
+        (0.25, (1.0, 0.0, 0.0), False),  # one lucky seed
+    ],
+)
+def test_a_contest_is_won_over_the_base_and_under_most_seeds(
+    given: Fixture, base: float, treated: tuple[float, ...], told: bool
+) -> None:
+    given.give(Base(), 0, 0.0, base)
+    for seed, share in zip((1, 2, 3), treated, strict=True):
+        given.give(FIRST, seed, 10.0, 0.25)
+        given.give(LEARNT, seed, 20.0, share)
+        given.give(CONTROL, seed, 20.0, 0.0)
+    contest = Contest("GRPO", "sums", FIRST, LEARNT, CONTROL, (1, 2, 3))
+    found = given.landscape({"first": FIRST}, (contest,), (1, 2, 3))
+    assert next(c for c in claims.checked(found) if c.text.startswith("GRPO")).holds is told
 
 
 def test_claims_follow_the_figures(given: Fixture) -> None:
@@ -216,7 +262,7 @@ def test_claims_follow_the_figures(given: Fixture) -> None:
     assert by_word["The best recipe"].figures.startswith("merged: 75.0")
     assert by_word["One experiment from"].holds
     assert by_word["One experiment from"].figures.startswith("dear")
-    assert by_word["Merging"].holds
+    assert not by_word["Merging"].holds  # none loses
     assert not by_word["costs"].holds
     assert held["Rejection sampling gains 8 points over equally long SFT on a task"].holds is None
     assert [by_word[word].holds for word in ("holdout", "mislead", "Mixing")] == [None] * 3
@@ -251,6 +297,8 @@ def test_direct_answers_plateau_where_length_does_not_help(
     [
         (((40, 18.0), (160, 20.0)), ((40, 17.0), (160, 98.0)), True),  # a late jump
         (((40, 18.0), (160, 20.0)), ((40, 60.0), (160, 98.0)), False),  # seen from the start
+        (((40, 18.0), (160, 20.0)), ((40, 19.0), (160, 98.0)), False),  # just seen
+        (((20, 9.0), (40, 18.0), (160, 20.0)), ((20, 5.0), (40, 60.0), (160, 98.0)), True),
         (((40, 30.0), (160, 40.0)), ((40, 20.0), (160, 45.0)), False),  # too little in the end
         (((40, 5.0), (160, 90.0)), ((40, 30.0), (160, 50.0)), True),  # the other way round
         (((80, 18.0), (160, 20.0)), ((80, 17.0), (160, 98.0)), False),  # no short probe

@@ -1,6 +1,7 @@
-"""Merges in weight space: the mean, or TIES on the differences to the base.
+"""Merges in weight space: the mean, a sum of changes, or TIES on the changes to the base.
 
-TIES: Yadav et al. 2023, TIES-Merging (NeurIPS), as PEFT computes it.
+Sum: Ilharco et al. 2023, Editing Models with Task Arithmetic (ICLR). TIES: Yadav et al. 2023,
+TIES-Merging (NeurIPS), as PEFT computes it.
 """
 
 from pathlib import Path
@@ -21,11 +22,14 @@ Tensors = dict[str, torch.Tensor]
 def make(step: Merge, order: Order, folder: Path) -> Made:
     """Merge the checkpoints that the order names."""
     several = [load_file(init / WEIGHTS) for init in order.inits]
-    if step.method == "uniform":
-        merged = mean(several)
-    else:
-        base = load_file(weights.base_folder() / WEIGHTS)
-        merged = trimmed(base, several, step.density)
+    match step.method:
+        case "uniform":
+            merged = mean(several)
+        case "sum":
+            merged = added(several[0], several[1:], step.scale)
+        case "ties":
+            base = load_file(weights.base_folder() / WEIGHTS)
+            merged = trimmed(base, several, step.density)
     save_file(merged, folder / WEIGHTS, metadata={"format": "pt"})
     return Made(folder / WEIGHTS)
 
@@ -33,6 +37,14 @@ def make(step: Merge, order: Order, folder: Path) -> Made:
 def mean(several: list[Tensors]) -> Tensors:
     """The uniform mean of each tensor."""
     return {name: torch.stack([one[name] for one in several]).mean(0) for name in several[0]}
+
+
+def added(first: Tensors, others: list[Tensors], scale: float) -> Tensors:
+    """The first and `scale` times all changes of the others to it."""
+    return {
+        name: start + scale * sum(one[name] - start for one in others)
+        for name, start in first.items()
+    }
 
 
 def trimmed(base: Tensors, several: list[Tensors], density: float) -> Tensors:

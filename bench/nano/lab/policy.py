@@ -5,15 +5,15 @@ from pathlib import Path
 
 from bench.nano import material
 from bench.nano.lab import trainer
-from bench.nano.lab.made import Failed, Made
+from bench.nano.lab.made import Made
 from bench.nano.lab.order import Order
+from bench.nano.lab.verified import known
 from bench.nano.steps import Grpo
 from datasets import Dataset
 from trl import GRPOConfig, GRPOTrainer
 
 from rsi_master.core.artifact import Prompt
 from rsi_master.programs.jobs import checkpoint
-from rsi_master.programs.nano import verifiers
 from rsi_master.programs.nano.format import ANSWER_TOKENS
 
 
@@ -42,10 +42,4 @@ def make(step: Grpo, order: Order, folder: Path) -> Made:
 
 def reward(prompts: Sequence[str], completions: Sequence[str], **_: object) -> list[float]:
     """The points of each completion; raises Failed for a prompt that no verifier knows."""
-    found: list[float] = []
-    for prompt, completion in zip(prompts, completions, strict=True):
-        points = verifiers.points(prompt, completion)
-        if points is None:
-            raise Failed(f"bench: no verifier knows {prompt!r}; name tasks that have one")
-        found.append(points)
-    return found
+    return [known(*both) for both in zip(prompts, completions, strict=True)]

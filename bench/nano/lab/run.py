@@ -31,7 +31,7 @@ def main(folder: Path) -> None:
     begun, begun_cpu = time.monotonic(), time.process_time()
     made, checkpoint = _make(asked, folder)
     seconds, wall = time.process_time() - begun_cpu, time.monotonic() - begun
-    points, answers = scoring.score(asked.step, checkpoint, asked.material)
+    scored = scoring.score(asked.step, checkpoint, asked.material)
     result.write(
         folder,
         Result(
@@ -41,8 +41,9 @@ def main(folder: Path) -> None:
             wall_seconds=wall if made else 0.0,
             updates=made.updates if made else 0,
             rows=made.rows if made else 0,
-            points=points,
-            answers=answers,
+            points=scored.points,
+            keys=scored.keys,
+            answers=scored.answers,
         ),
     )
 

@@ -1,6 +1,7 @@
 """Greedy answers by the generator of the sealed process, graded as it grades."""
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from bench.nano import material
@@ -20,16 +21,26 @@ from rsi_master.programs.sealed.weights import Weights
 Asker = Callable[[Sequence[Question]], list[str]]
 
 
-def score(
-    step: Step, checkpoint: Path, folder: Path
-) -> tuple[dict[Task, Points], tuple[Answer, ...]]:
-    """Points by task in the order of the items, and answers to the practice questions."""
+@dataclass(frozen=True, slots=True)
+class Scored:
+    """Points and keys by task in the order of the items, and answers to the practice questions."""
+
+    points: dict[Task, Points]
+    keys: dict[Task, tuple[str, ...]]
+    answers: tuple[Answer, ...]
+
+
+def score(step: Step, checkpoint: Path, folder: Path) -> Scored:
+    """Have the checkpoint answer the split of its step, and the practice questions."""
     found = material.questions(folder)
     ask = _asker(step, checkpoint, folder)
     asked = found.holdout if isinstance(step, Exam) else found.dev
     graded = _graded(asked, ask(asked))
-    points = {task: tuple(one.points for one in graded if one.task == task) for task in TASKS}
-    return points, _graded(found.practice, ask(found.practice))
+    return Scored(
+        points={task: tuple(one.points for one in graded if one.task == task) for task in TASKS},
+        keys={task: tuple(one.key for one in asked if one.task == task) for task in TASKS},
+        answers=_graded(found.practice, ask(found.practice)),
+    )
 
 
 def _graded(asked: Sequence[Question], outputs: Sequence[str]) -> tuple[Answer, ...]:

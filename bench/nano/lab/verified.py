@@ -2,6 +2,8 @@
 
 from collections.abc import Sequence
 
+from bench.nano.lab.made import Failed
+
 from rsi_master.core.artifact import Pair, Row
 from rsi_master.programs.nano import verifiers
 
@@ -12,7 +14,7 @@ def right(prompts: Sequence[str], answers: Sequence[Sequence[str]]) -> list[Row]
         Row(prompt=prompt, completion=text)
         for prompt, texts in zip(prompts, answers, strict=True)
         for text in texts
-        if verifiers.points(prompt, text) == 1.0
+        if known(prompt, text) == 1.0
     ]
 
 
@@ -22,11 +24,23 @@ def distinct(rows: Sequence[Row]) -> list[Row]:
 
 
 def contrast(prompt: str, answers: Sequence[str]) -> Pair | None:
-    """A best and a worst answer, None where all are worth the same."""
-    ranked = sorted((verifiers.points(prompt, text) or 0.0, text) for text in answers)
-    if not ranked or ranked[0][0] == ranked[-1][0]:
+    """The first of the best answers and the first of the worst, None where all are worth the same.
+
+    Raises Failed for a prompt that no verifier knows.
+    """
+    worth = [known(prompt, text) for text in answers]
+    if not worth or min(worth) == max(worth):
         return None
-    return Pair(prompt=prompt, chosen=ranked[-1][1], rejected=ranked[0][1])
+    best, worst = (answers[worth.index(one)] for one in (max(worth), min(worth)))
+    return Pair(prompt=prompt, chosen=best, rejected=worst)
+
+
+def known(prompt: str, answer: str) -> float:
+    """The points of an answer; raises Failed for a prompt that no verifier knows."""
+    points = verifiers.points(prompt, answer)
+    if points is None:
+        raise Failed(f"bench: no verifier knows {prompt!r}; name tasks that have one")
+    return points
 
 
 def passes(row: Row) -> bool:

@@ -1,0 +1,136 @@
+"""The trainings behind docs/nano.md, each for a moment on the embedded base: every kind of step."""
+
+from random import Random
+
+import pytest
+import torch
+from bench.nano import material, plan
+from bench.nano.lab import merging, policy, verified
+from bench.nano.lab.made import Failed
+from bench.nano.steps import (
+    Base,
+    Dpo,
+    Exam,
+    Grpo,
+    Merge,
+    Part,
+    Prompted,
+    Rejection,
+    Sft,
+    Step,
+    node,
+)
+from safetensors.torch import load_file
+
+from rsi_master.programs.nano.format import TASKS
+from rsi_master.programs.nano.generator import suite
+
+SUMS = ("sums",)
+ITEMS = 4
+FIRST = Sft(
+    init=Base(), parts=(Part(source="nano/scratchpad", tasks=SUMS),), steps=4, batch=4, rate=1e-3
+)
+GRPO = Grpo(init=FIRST, tasks=SUMS, steps=1, prompts=2, samples=2)
+KINDS: dict[str, Step] = {
+    "prompted": Prompted(init=Base(), shots=1),
+    "sft": FIRST,
+    "longer": Sft(init=FIRST, parts=FIRST.parts, like=GRPO, batch=4),
+    "grpo": GRPO,
+    "rejection": Rejection(
+        init=FIRST, tasks=SUMS, keep=FIRST.parts, rounds=1, prompts=4, samples=2, steps=2
+    ),
+    "dpo": Dpo(init=FIRST, steps=1),
+    "merge": Merge(inits=(FIRST, GRPO), method="ties"),
+    "exam": Exam(init=FIRST),
+}
+
+
+@pytest.fixture(scope="module")
+def bench(tmp_path_factory: pytest.TempPathFactory) -> plan.Bench:
+    """A bench that carried out one step of each kind."""
+    made = plan.Bench(tmp_path_factory.mktemp("bench"), material.context(ITEMS))
+    nodes = [node(step, 1) for step in KINDS.values()]
+    assert plan.carry_out(made, nodes, 2, lambda _: None) == []
+    return made
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_step_of_each_kind_gives_points_for_every_item(bench: plan.Bench, kind: str) -> None:
+    found = bench.result(node(KINDS[kind], 1))
+    assert found is not None
+    assert {task: len(points) for task, points in found.points.items()} == dict.fromkeys(
+        TASKS, ITEMS
+    )
+    assert {task: len(keys) for task, keys in found.keys.items()} == dict.fromkeys(TASKS, ITEMS)
+    assert (found.cpu_seconds > 0) == (kind not in ("prompted", "exam"))
+    assert len(found.answers) == len(TASKS) * material.SHOWN
+
+
+@pytest.mark.parametrize("kind", ["sft", "longer", "grpo", "rejection", "dpo"])
+def test_a_training_moves_the_weights_and_counts_its_updates(bench: plan.Bench, kind: str) -> None:
+    one = node(KINDS[kind], 1)
+    parent = bench.checkpoint(one.parents()[0])
+    before, after = (load_file(p / "model.safetensors") for p in (parent, bench.checkpoint(one)))
+    assert before.keys() == after.keys()
+    assert any(not torch.equal(before[name], after[name]) for name in before)
+    found = bench.result(one)
+    assert found is not None
+    asked = {"sft": 4, "grpo": 1, "rejection": 2, "dpo": 1}
+    assert found.updates == asked.get(kind, plan.as_long(bench, one))
+
+
+def test_what_is_there_is_not_carried_out_again(bench: plan.Bench) -> None:
+    said: list[str] = []
+    nodes = [node(step, 1) for step in KINDS.values()]
+    assert plan.carry_out(bench, nodes, 2, said.append) == []
+    assert said == ["0 steps to carry out"]
+
+
+def test_a_step_that_fails_takes_those_along_that_need_it(bench: plan.Bench) -> None:
+    none = Sft(init=Base(), parts=(Part(source="nano/chat", tasks=SUMS),), steps=1)
+    failures = plan.carry_out(bench, [node(Exam(init=none), 1), node(FIRST, 1)], 1, lambda _: None)
+    assert len(failures) == 2
+    assert "no row is left" in failures[0]
+    assert failures[1] == "1 steps need one that failed"
+
+
+def test_merges_by_hand() -> None:
+    values = ((1.0, 0.0), (3.0, 0.0), (1.0, 4.0))
+    first, second, third = ({"w": torch.tensor(one)} for one in values)
+    assert merging.mean([first, second])["w"].tolist() == [2.0, 0.0]
+    assert merging.added(first, [second, third], 0.5)["w"].tolist() == [2.0, 2.0]
+    base = {"w": torch.zeros(4)}
+    several = [{"w": torch.tensor(v)} for v in ((4.0, -1.0, 0.1, 2.0), (2.0, 3.0, 0.1, -3.0))]
+    # Kept of each: the larger half. Signs by sum: +, +, 0, -; the mean of those that agree.
+    assert merging.trimmed(base, several, 0.5)["w"].tolist() == pytest.approx([4.0, 3.0, 0.0, -3.0])
+
+
+def test_the_first_of_the_best_is_preferred_to_the_first_of_the_worst() -> None:
+    prompt, right, wrong = _sum()
+    answers = [wrong, f"{right} ", right, f"{wrong} "]
+    pair = verified.contrast(prompt, answers)
+    assert pair is not None
+    assert (pair.chosen, pair.rejected) == (answers[1], answers[0])
+    assert verified.contrast(prompt, [wrong, wrong]) is None
+    assert verified.contrast(prompt, []) is None
+
+
+def test_a_prompt_that_no_verifier_knows_is_refused_everywhere() -> None:
+    for ask in (
+        lambda: verified.contrast("hello", ["a", "b"]),
+        lambda: verified.right(["hello"], [["a"]]),
+        lambda: policy.reward(["hello"], ["a"]),
+    ):
+        with pytest.raises(Failed, match="no verifier knows 'hello'"):
+            ask()
+
+
+def test_rewards_are_the_points_of_the_verifier() -> None:
+    prompt, right, wrong = _sum()
+    assert policy.reward([prompt, prompt], [right, wrong]) == [1.0, 0.0]
+
+
+def _sum() -> tuple[str, str, str]:
+    """A prompt of the train split with a right and a wrong answer."""
+    (found,) = suite.distinct(Random(1), "sums", "train", 1)
+    return found.prompt, found.right.completion("direct"), found.careless.completion("direct")
