@@ -220,6 +220,15 @@ def test_doctor_refuses_where_a_part_is_missing(
     assert "would be refused" in ill.text()
 
 
+def test_doctor_tells_of_a_prepared_base_that_was_damaged(tmp_path: Path) -> None:
+    home = Home(tmp_path / "home")
+    assert "smollm2 (after `rsi base add smollm2`)" in doctor.examine(home, tmp_path).text()
+    home.base("smollm2").mkdir(parents=True)
+    health = doctor.examine(home, tmp_path)
+    assert "smollm2 (damaged: `rsi base add smollm2` says how to repair it)" in health.text()
+    assert health.ready, "another base is there"
+
+
 @pytest.mark.parametrize(
     ("value", "text"),
     [(0.04, "0.0 s"), (9.96, "10 s"), (119, "119 s"), (125, "2 min 5 s"), (12_000, "3 h 20 min")],

