@@ -33,6 +33,12 @@ CONTESTED: Final = (
     (Part(source="nano/direct", tasks=("write",), rows=60), 60, 4e-4),
 )
 """Few demonstrations of one task each; steps and rate of GRPO after them."""
+BRANCHES: Final[tuple[Tasks, ...]] = (
+    ("sums", "facts", "care"),
+    ("chain", "write"),
+    ("calls", "code"),
+)
+"""Tasks that are trained on side by side from one checkpoint, to be merged."""
 DIRECT_IN_MIX: Final[Tasks] = ("facts", "calls", "write")
 
 UNVERIFIABLE: Final = tuple(task for task in TASKS if task not in VERIFIABLE)
@@ -134,8 +140,21 @@ def _merges() -> Iterable[tuple[str, str, Step]]:
     yield group, "uniform merge of the seven experts", Merge(inits=several)
     yield group, "TIES merge of the seven experts", Merge(inits=several, method="ties")
     trained = sft("scratchpad", LENGTHS[1])
+    branches = tuple(_branch(trained, tasks) for tasks in BRANCHES)
+    for tasks, branch in zip(BRANCHES, branches, strict=True):
+        yield group, f"scratchpad {LENGTHS[1]}, then {', '.join(tasks)} alone, 150", branch
+    joined = Merge(inits=(trained, *branches), method="sum", scale=0.6)
+    yield group, f"scratchpad {LENGTHS[1]} and 0.6 of the changes of these three", joined
     soup = tuple(trained.model_copy(update={"shift": 100 * at}) for at in range(3))
     yield group, f"uniform merge of three seeds of scratchpad {LENGTHS[1]}", Merge(inits=soup)
+
+
+def _branch(trained: Step, tasks: Tasks) -> Sft:
+    parts = (
+        Part(source=f"nano/{'direct' if task == 'write' else 'scratchpad'}", tasks=(task,))
+        for task in tasks
+    )
+    return Sft(init=trained, parts=tuple(parts), steps=150, rate=1e-3)
 
 
 def _lineages() -> Iterable[tuple[str, str, Step]]:

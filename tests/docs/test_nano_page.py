@@ -1,0 +1,62 @@
+"""What docs/nano.md calls frozen is what the package holds: weights, partition, pools."""
+
+import re
+from pathlib import Path
+
+import pytest
+from bench.nano import material
+
+from rsi_master.core.artifact import AnyRow
+from rsi_master.programs.nano.generator import pools, suite
+from rsi_master.programs.nano.weights import base_folder, digests
+
+PAGE = (Path(__file__).parents[2] / "docs" / "nano.md").read_text(encoding="utf-8")
+POOL = re.compile(
+    r"^\| `(nano/\w+)` \| [^|]+ \| (\d+) \| `(sha256:[0-9a-f]{64})` \|$", re.MULTILINE
+)
+CLAIM = re.compile(r"^- \[([ x])\] (.+)$", re.MULTILINE)
+
+
+def told(name: str) -> str:
+    found = re.search(
+        rf"^\| {re.escape(name)} \| `sha256:([0-9a-f]{{64}})` \|$", PAGE, re.MULTILINE
+    )
+    assert found, f"docs/nano.md gives no digest of {name}; run make bench-nano"
+    return found[1]
+
+
+def test_the_weights_and_the_tokenizer_are_those_of_the_table() -> None:
+    held = digests(base_folder())
+    for name in ("model.safetensors", "config.json", "tokenizer.json"):
+        assert told(f"base, `{name}`") == held[name]
+
+
+def test_the_partition_is_that_of_the_table() -> None:
+    assert f"sha256:{told('partition')}" == material.partition_digest()
+
+
+def test_the_pools_are_those_of_the_table() -> None:
+    items = re.search(r"per cent of the points on (\d+) questions", PAGE)
+    assert items
+    drawn = suite.draw(material.SEED, {"dev": int(items[1])})["dev"]
+    made = pools.pools(material.SEED, drawn)
+    listed = {name: (digest, int(rows)) for name, rows, digest in POOL.findall(PAGE)}
+    assert listed == {name: digest_of(rows) for name, rows in made.items()}
+
+
+def test_every_claim_of_the_landscape_holds() -> None:
+    claims = CLAIM.findall(PAGE)
+    assert len(claims) == 11
+    assert [text for mark, text in claims if mark != "x"] == []
+
+
+def digest_of(rows: tuple[AnyRow, ...]) -> tuple[str, int]:
+    return material.rows_digest(rows)
+
+
+@pytest.mark.parametrize("task", ["sums", "chain", "facts", "calls", "code", "write", "care"])
+def test_three_questions_of_each_task_are_shown_with_both_answers(task: str) -> None:
+    part = PAGE.split(f"**{task}**\n\n", 1)[1].split("\n\n", 1)[0]
+    rows = part.splitlines()[2:]
+    assert len(rows) == 3
+    assert all(row.count(" | ") == 2 for row in rows)
