@@ -97,8 +97,9 @@ Practice questions, answered by the base and by the lineage that is called best 
 
 ## Frozen
 
-Digests of what the figures belong to; libraries: {libraries}. Pools and questions are those of the
-public seed `{seed}`; a sealed set has its own.
+Digests of what the figures belong to. Pools and questions are those of the public seed
+`{seed}`; a sealed set has its own. Libraries:
+{libraries}.
 
 | | |
 |---|---|
