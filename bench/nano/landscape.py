@@ -101,6 +101,10 @@ class Landscape:
         """The average over tasks; raises Missing."""
         return tally.average(self.samples(step, _seeds(step, seeds)))
 
+    def gain(self, over: Step, under: Step, seeds: Seeds) -> Score:
+        """The difference of two averages over tasks, paired by seed and item; raises Missing."""
+        return tally.average_gain(self.samples(over, seeds), self.samples(under, seeds))
+
     def experiments(self) -> dict[str, float]:
         """CPU seconds of the last step of each recipe and of each contest: a mean over seeds."""
         recipes = {

@@ -1,7 +1,8 @@
 """Questions and pools at a fixed public seed, as files that the steps read, and their digests."""
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
 from typing import Final, TypeVar
@@ -9,7 +10,7 @@ from typing import Final, TypeVar
 from pydantic import BaseModel
 
 from rsi_master.core import canonical
-from rsi_master.core.artifact import AnyRow, Pair, Prompt, Row
+from rsi_master.core.artifact import AnyRow, Pair, Prompt, Row, RowKind, kind_of
 from rsi_master.core.model import Value
 from rsi_master.domains.training import sft as specification
 from rsi_master.programs import jobs, nano, sealed
@@ -81,6 +82,16 @@ class Pool(Value):
         return found
 
 
+@dataclass(frozen=True, slots=True)
+class Stock:
+    """A source: the kind and number of its rows, and their digest as canonical JSON lines."""
+
+    name: str
+    kind: RowKind
+    rows: int
+    digest: str
+
+
 class Context(Value):
     """What a result depends on beside its step and seed."""
 
@@ -143,12 +154,12 @@ def pool(folder: Path, source: str) -> Pool:
     return Pool.model_validate_json(_pool_file(folder, source).read_bytes())
 
 
-def pool_digests(folder: Path) -> dict[str, tuple[str, int]]:
-    """The digest of the rows of each source as canonical JSON lines, and how many they are."""
-    return {
-        f"nano/{file.stem}": rows_digest(Pool.model_validate_json(file.read_bytes()).rows)
-        for file in sorted((folder / "pools").glob("*.json"))
-    }
+def stock(folder: Path) -> Iterator[Stock]:
+    """The sources that `write` wrote, by name."""
+    for file in sorted((folder / "pools").glob("*.json")):
+        name, rows = f"nano/{file.stem}", Pool.model_validate_json(file.read_bytes()).rows
+        digest, count = rows_digest(rows)
+        yield Stock(name, kind_of(name, rows), count, digest)
 
 
 def task_of(prompt: str) -> Task | None:

@@ -21,15 +21,17 @@ MARKS: Final = {True: "x", False: " ", None: " "}
 SHAPES: Final[dict[Task, str]] = {
     "sums": "a small story with two-digit numbers, as in GSM8K; the result is a number",
     "chain": "operations one after the other modulo a prime, as in AIME; the result is a number",
-    "facts": "two look-ups in an invented world, as in GPQA; the result is a name",
+    "facts": "two look-ups in an invented world, as in GPQA; the result is a word",
     "calls": "two signatures and a request, as in BFCL; the result is a call in the right order",
     "code": "an expression in `x` to write, as in HumanEval; the result is executed",
     "write": "words under constraints, as in Arena-Hard; any list that keeps to all is right",
-    "care": "complaints and a remedy to avoid, as in HealthBench; a rubric gives partial credit",
+    "care": "complaints and a remedy to avoid, as in HealthBench; the share of right remedies, "
+    "less a share for each other word",
 }
 POOLS: Final[dict[str, str]] = {
     "nano/direct": "bare answers, all right",
-    "nano/scratchpad": "worked answers; few sums, and over half of the lists have a wrong length",
+    "nano/scratchpad": "worked answers; few sums, and over half of the lists of `write` are too "
+    "long or short",
     "nano/forum": "worked answers, many; about a third of them with the usual mistake",
     "nano/expert": "worked answers, all right, very few",
     "nano/chat": "off-topic: small talk, copies, word games",
@@ -46,19 +48,32 @@ Nano is a base model of 0.6 million parameters that trains in seconds, and seven
 for it. The base knows the single steps of every task; where several must be joined (sums, chain,
 facts, calls) it fails when it is asked. How far a training gets it is a matter of data, style,
 length, order and method. This page says what each choice was worth, so that a strategy can be
-judged by how near it comes to the best one here.
+judged by how near it comes to the best one here. The trainings are those of the bench: a run of
+today takes whole pools and has the recipe `sft` alone, so that it cannot choose rows by task or
+verifier, merge, or do what needs rewards; the first lineage below is an example of what it can. Its
+defaults are meant for larger models: here rates of 0.001 to 0.003 and batches of 8 are right.
 
-| task | |
+| task | what is asked |
 |---|---|
 {tasks}
 
+Every question is drawn for one *split*: rows to train on come from `train`, questions to look at
+from *practice*, and what is scored from *dev* (choices are made on it) or *holdout* (none is). The
+*open verifier* checks answers to training questions of sums, chain, calls, code and write from the
+prompt alone; *verified* rows are those that it does not find wrong, so those of facts and care stay
+unchecked. *Direct* are bare answers, a *scratchpad* works before it answers. A *lineage* is a chain
+of trainings, each an *experiment*. TIES and the sum of changes are ways to merge weights
+([bench/nano/lab/merging.py](../bench/nano/lab/merging.py)).
+
 Scores are per cent of the points on {items} questions of the split dev for each task, greedily
 answered; the average weighs tasks equally. In brackets behind a score: the standard deviation
-between seeds. The standard error (s.e., and behind ±) counts both seeds and questions, and takes
+between seeds, of which there are two or three, so that it is a rough guess itself. The standard
+error (s.e., and behind ±) counts both seeds and questions, and takes
 questions about one thing, such as the same person, as one draw ({task_errors} for a single task).
 CPU seconds are those of all trainings in the lineage on one thread, without imports and scoring,
 with two such trainings at a time; on a quiet or another machine they differ. Numbers in the name of
-a recipe are optimiser steps: of 8 rows, of 32 pairs for DPO, of 64 sampled answers for GRPO.
+a recipe are optimiser steps: of 8 rows, of 32 pairs for DPO, of 64 sampled answers for GRPO. SFT
+is the shipped recipe at a rate of 0.003 with a cosine schedule, where the name gives no other.
 
 ## What holds
 
@@ -73,10 +88,10 @@ Examples before the question make some prompts longer than anything the base was
 ## More SFT, or another method?
 
 On one task, after SFT on few demonstrations: a method that needs only prompts and the open
-verifier, against the same SFT continued for as many CPU seconds (its updates by seed follow from
-the measured pace). Both start from the same weights under the same seed; the gain is paired by seed
-and question. It counts above only if it is twice its standard error, and if the method also gains
-as much over the base.
+verifier, against the same SFT continued at 0.001 for as many CPU seconds (its updates by seed
+follow from the measured pace). Both start from the same weights under the same seed; the gain is
+paired by seed and question. It counts above only if it is twice its standard error, and if the
+method also gains as much over the base.
 
 {matches}
 
@@ -95,6 +110,26 @@ Practice questions, answered by the base and by the lineage that is called best 
 
 {answers}
 
+## Try it
+
+What the page draws and grades, on a checkpoint of your own too: put its folder in the place of
+`base_folder()`. The question stands between `Q: ` and `?`, the answer follows `A:`.
+
+```python
+from transformers import AutoModelForCausalLM, AutoTokenizer
+
+from rsi_master.programs.nano.generator import graders, suite
+from rsi_master.programs.nano.weights import base_folder
+
+tokenizer = AutoTokenizer.from_pretrained(base_folder())
+model = AutoModelForCausalLM.from_pretrained(base_folder())
+for item in suite.draw(b"any secret", {{"dev": 2}})["dev"]:
+    asked = tokenizer(item.prompt, return_tensors="pt", add_special_tokens=False)
+    said = model.generate(**asked, max_new_tokens=64, do_sample=False)
+    output = tokenizer.decode(said[0][asked["input_ids"].shape[1] :], skip_special_tokens=True)
+    print(item.task, repr(item.prompt), repr(output), graders.grade(item, output))
+```
+
 ## Frozen
 
 Digests of what the figures belong to. Pools and questions are those of the public seed
@@ -105,8 +140,10 @@ Digests of what the figures belong to. Pools and questions are those of the publ
 |---|---|
 {digests}
 
-| pool | | rows | digest |
-|---|---|--:|---|
+What the three kinds of rows are stands in [records.md](records.md).
+
+| pool | what is in it | kind | rows | digest |
+|---|---|---|--:|---|
 {pools}
 """
 
@@ -136,8 +173,8 @@ def write(found: Landscape, figure: str) -> str:
         libraries=context.libraries,
         digests=_rows((name, f"`{value}`") for name, value in digests.items()),
         pools=_rows(
-            (f"`{name}`", POOLS[name], str(count), f"`{digest}`")
-            for name, (digest, count) in material.pool_digests(found.bench.material).items()
+            (f"`{one.name}`", POOLS[one.name], one.kind, str(one.rows), f"`{one.digest}`")
+            for one in material.stock(found.bench.material)
         ),
     )
 

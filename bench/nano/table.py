@@ -58,6 +58,9 @@ FACTS_TWICE: Final = (*CURATED, Part(source="nano/scratchpad", tasks=("facts",))
 
 _CLEANED: Final = f"forum, verified, and scratchpad for {' and '.join(UNVERIFIABLE)}"
 _CURATED: Final = f"{_CLEANED}, direct for write"
+_BEST: Final = (
+    f"{_CURATED}, facts twice, 400; again 400 at 0.002; without the doubling 400 at 0.001"
+)
 
 
 def table() -> Table:
@@ -111,9 +114,9 @@ def _beside() -> Iterable[tuple[str, str, Step]]:
 
 
 def _best() -> Iterable[tuple[str, str, Step]]:
-    yield "Best", "best lineage", best()
+    yield "Best", _BEST, best()
     yield "Best", "base on the holdout", Exam(init=BASE)
-    yield "Best", "best lineage on the holdout", Exam(init=best())
+    yield "Best", "the same lineage on the holdout", Exam(init=best())
 
 
 def _pools(steps: int) -> Iterable[tuple[str, str, Step]]:
@@ -132,21 +135,23 @@ def _pools(steps: int) -> Iterable[tuple[str, str, Step]]:
 
 
 def _merges() -> Iterable[tuple[str, str, Step]]:
-    group = "Experts and merges"
+    group = "Single tasks and merges"
     experts = {task: sft("scratchpad", LENGTHS[0], (task,)) for task in TASKS}
     for task, expert in experts.items():
-        yield group, f"expert for {task}, scratchpad {LENGTHS[0]}", expert
+        yield group, f"{task} alone, scratchpad {LENGTHS[0]}", expert
     several = tuple(experts.values())
-    yield group, "uniform merge of the seven experts", Merge(inits=several)
-    yield group, "TIES merge of the seven experts", Merge(inits=several, method="ties")
+    yield group, "uniform merge of these seven", Merge(inits=several)
+    yield group, "TIES merge of these seven", Merge(inits=several, method="ties")
     trained = sft("scratchpad", LENGTHS[1])
     branches = tuple(_branch(trained, tasks) for tasks in BRANCHES)
     for tasks, branch in zip(BRANCHES, branches, strict=True):
-        yield group, f"scratchpad {LENGTHS[1]}, then {', '.join(tasks)} alone, 150", branch
+        told = ", ".join("write (direct)" if task == "write" else task for task in tasks)
+        yield group, f"scratchpad {LENGTHS[1]}, then {told} alone, 150 at 0.001", branch
     joined = Merge(inits=(trained, *branches), method="sum", scale=0.6)
-    yield group, f"scratchpad {LENGTHS[1]} and 0.6 of the changes of these three", joined
+    yield group, f"scratchpad {LENGTHS[1]} plus 0.6 of what these three changed", joined
     soup = tuple(trained.model_copy(update={"shift": 100 * at}) for at in range(3))
-    yield group, f"uniform merge of three seeds of scratchpad {LENGTHS[1]}", Merge(inits=soup)
+    name = f"uniform merge of scratchpad {LENGTHS[1]} under a seed, 100 and 200 above it"
+    yield group, name, Merge(inits=soup)
 
 
 def _branch(trained: Step, tasks: Tasks) -> Sft:
@@ -162,15 +167,16 @@ def _lineages() -> Iterable[tuple[str, str, Step]]:
     first = sft("scratchpad", LENGTHS[-1])
     again = sft("scratchpad", LENGTHS[-1], init=first, rate=1e-3)
     steps = LENGTHS[-1]
-    yield group, f"scratchpad {steps}, scratchpad {steps}", again
+    yield group, f"scratchpad {steps}, scratchpad {steps} at 0.001", again
     other = sft("scratchpad", steps, init=sft("direct", steps))
     yield group, f"direct {steps}, scratchpad {steps}", other
     yield group, f"scratchpad {steps}, DPO 30 on pairs", Dpo(init=first)
     own = Dpo(init=first, tasks=VERIFIABLE, prompts=120)
     yield group, f"scratchpad {steps}, DPO 30 on own answers", own
-    yield group, f"scratchpad {steps}, GRPO 30", Grpo(init=first, tasks=VERIFIABLE, steps=30)
+    grpo = Grpo(init=first, tasks=VERIFIABLE, steps=30)
+    yield group, f"scratchpad {steps}, GRPO 30 at {grpo.rate:g}", grpo
     curated = Sft(init=BASE, parts=CURATED, steps=steps)
-    yield group, f"{_CURATED}, {steps}, own right answers {LENGTHS[1]}", _own(curated)
+    yield group, f"{_CURATED}, {steps}, rejection sampling once, {LENGTHS[1]}", _own(curated)
 
 
 def _own(first: Step) -> Rejection:

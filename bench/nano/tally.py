@@ -50,11 +50,12 @@ def average(samples: Mapping[Task, Sample]) -> Score:
 
 def gain(over: Sample, under: Sample) -> Score:
     """The difference of two samples on the same seeds and items, paired by both."""
-    if over.keys != under.keys:
-        raise ValueError("bench: a gain needs the same items on both sides")
-    pairs = zip(over.points, under.points, strict=True)
-    change = tuple(tuple(a - b for a, b in zip(*pair, strict=True)) for pair in pairs)
-    return of_task(Sample(change, over.keys))
+    return of_task(_change(over, under))
+
+
+def average_gain(over: Mapping[Task, Sample], under: Mapping[Task, Sample]) -> Score:
+    """The difference of two averages over tasks, paired by seed and item."""
+    return average({task: _change(over[task], under[task]) for task in over})
 
 
 def samples(results: Sequence[Result]) -> dict[Task, Sample]:
@@ -63,6 +64,14 @@ def samples(results: Sequence[Result]) -> dict[Task, Sample]:
         task: Sample(tuple(one.points[task] for one in results), results[0].keys[task])
         for task in results[0].points
     }
+
+
+def _change(over: Sample, under: Sample) -> Sample:
+    if over.keys != under.keys:
+        raise ValueError("bench: a gain needs the same items on both sides")
+    pairs = zip(over.points, under.points, strict=True)
+    change = tuple(tuple(a - b for a, b in zip(*pair, strict=True)) for pair in pairs)
+    return Sample(change, over.keys)
 
 
 def _score(seeds: Sequence[float], items_error: float) -> Score:

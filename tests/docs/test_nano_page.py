@@ -12,7 +12,7 @@ from rsi_master.programs.nano.weights import base_folder, digests
 
 PAGE = (Path(__file__).parents[2] / "docs" / "nano.md").read_text(encoding="utf-8")
 POOL = re.compile(
-    r"^\| `(nano/\w+)` \| [^|]+ \| (\d+) \| `(sha256:[0-9a-f]{64})` \|$", re.MULTILINE
+    r"^\| `(nano/\w+)` \| [^|]+ \| \w+ \| (\d+) \| `(sha256:[0-9a-f]{64})` \|$", re.MULTILINE
 )
 CLAIM = re.compile(r"^- \[([ x])\] (.+)$", re.MULTILINE)
 
@@ -60,3 +60,11 @@ def test_three_questions_of_each_task_are_shown_with_both_answers(task: str) -> 
     rows = part.splitlines()[2:]
     assert len(rows) == 3
     assert all(row.count(" | ") == 2 for row in rows)
+
+
+def test_what_the_page_lets_one_try_runs(capsys: pytest.CaptureFixture[str]) -> None:
+    (code,) = re.findall(r"```python\n(.+?)```", PAGE, re.DOTALL)
+    exec(compile(code, "docs/nano.md", "exec"), {})
+    told = capsys.readouterr().out.splitlines()
+    assert len(told) == 14
+    assert all("Grade(verdict=" in line for line in told)

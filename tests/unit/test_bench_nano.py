@@ -332,7 +332,9 @@ def test_the_page_is_made_of_the_results(given: Fixture) -> None:
     found = given.landscape({"base": Base(), "first": FIRST})
     text = page.write(found, "nano.svg")
     assert "| first | 50.0 (0.0) | 10.9 |" in text
-    assert "- [ ] At least two tasks mislead a short probe (not measured)" in text
+    assert (
+        "- [ ] GRPO after SFT gains 8 points over equally long SFT on a task (not measured)" in text
+    )
     assert "| `sums 1\\|2` | `a ⏎ b` 100 | `a ⏎ b` 100 |" in text
     assert material.partition_digest() in text
     assert "{" not in text.replace("{answers}", "{")
