@@ -128,7 +128,7 @@ def _origin(point: EntryPoint) -> str:
 
 def _base(home: Home) -> Check:
     """Bases that packages ship, and those that are or can be prepared here."""
-    found = sorted({point.name for point in entry_points(group=plugins.BASES)})
+    found = sorted({point.name + _origin(point) for point in entry_points(group=plugins.BASES)})
     for name in bases.preparable():
         found.append(f"{name}{_prepared(name, home)}")
     try:
