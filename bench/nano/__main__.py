@@ -31,14 +31,19 @@ def main() -> int:
     """Run; 1 where a step failed, 2 where nothing is asked for."""
     asked = _arguments()
     os.environ.update(ONE_THREAD)
+    for word in asked.only:
+        if not any(table().only((word,)).nodes()):
+            _say(f"bench: no part of the table is named {word!r}; see bench/nano/table.py")
+            return 2
     wanted = table().only(tuple(asked.only))
-    if not any((wanted.recipes, wanted.contests, wanted.curves)):
-        _say(f"bench: no part of the table is named by {asked.only}; see bench/nano/table.py")
-        return 2
     wanted = wanted.quick() if asked.quick else wanted
     context = material.context(QUICK_ITEMS if asked.quick else ITEMS)
     bench = plan.Bench(asked.work.absolute(), context)
-    failures = plan.carry_out(bench, wanted.nodes(), asked.processes, _say)
+    try:
+        failures = plan.carry_out(bench, wanted.nodes(), asked.processes, _say)
+    except (plan.Busy, FileExistsError, NotADirectoryError) as cause:
+        _say(str(cause) if isinstance(cause, plan.Busy) else f"bench: --work: {cause}")
+        return 2
     for failure in failures:
         _say(failure)
     found = Landscape(wanted, bench)

@@ -7,7 +7,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Final, TypeVar
 
-from pydantic import BaseModel
+from pydantic import BaseModel, ValidationError
 
 from rsi_master.core import canonical
 from rsi_master.core.artifact import AnyRow, Pair, Prompt, Row, RowKind, kind_of
@@ -25,6 +25,7 @@ SEED: Final = b"nano: the published table"
 SHOWN: Final = 3
 PROBED_KEYS: Final = 10_000
 ILL: Final = "ill with "
+DRAWN: Final = "drawn.json"
 LIBRARIES: Final = ("torch", "transformers", "trl", "peft", "tokenizers")
 TOLD: Final = ("MODEL_CARD.md", "scores.json")
 """Files of a base that tell of it; another word in them is not another base."""
@@ -62,6 +63,12 @@ class Questions(Value):
     practice: tuple[Question, ...]
     dev: tuple[Question, ...]
     holdout: tuple[Question, ...]
+
+
+class Drawn(Value):
+    """The digests of the files that were drawn, written last."""
+
+    digests: dict[str, str]
 
 
 class Pool(Value):
@@ -120,8 +127,8 @@ def context(items: int) -> Context:
 
 
 def write(folder: Path, items: int) -> None:
-    """Draw the questions and the pools into `folder`, unless they lie there."""
-    if (folder / "questions.json").is_file():
+    """Draw the questions and the pools into `folder`, unless they lie there as they were drawn."""
+    if _whole(folder):
         return
     folder.mkdir(parents=True, exist_ok=True)
     drawn = suite.draw(SEED, {"practice": SHOWN, "dev": items, "holdout": items})
@@ -142,6 +149,20 @@ def write(folder: Path, items: int) -> None:
         for split, found in drawn.items()
     }
     _save(folder / "questions.json", Questions.model_validate(questions))
+    _save(folder / DRAWN, Drawn(digests=_digests(folder)))
+
+
+def _whole(folder: Path) -> bool:
+    try:
+        drawn = Drawn.model_validate_json((folder / DRAWN).read_bytes())
+    except (FileNotFoundError, ValidationError):
+        return False
+    return drawn.digests == _digests(folder)
+
+
+def _digests(folder: Path) -> dict[str, str]:
+    files = (folder / "questions.json", *sorted((folder / "pools").glob("*.json")))
+    return {file.name: canonical.digest(file.read_bytes()) for file in files if file.is_file()}
 
 
 def questions(folder: Path) -> Questions:

@@ -4,9 +4,13 @@ A step's folder is named by the digest of the step, its seed and all that its re
 bench that was broken off goes on, and lineages share what they have in common.
 """
 
+import ctypes
+import fcntl
 import multiprocessing
+import signal
 import time
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from multiprocessing import connection
 from multiprocessing.context import ForkServerProcess
@@ -20,13 +24,20 @@ from bench.nano.result import CHECKPOINT, Result
 from bench.nano.steps import Base, Exam, Node, Prompted, Sft, node
 
 from rsi_master.core import canonical
+from rsi_master.programs.jobs.checkpoint import WEIGHTS
 from rsi_master.programs.nano import weights
 
 LIMIT_SECONDS: Final = 900.0
 PRELOADED: Final = ("bench.nano.lab.run", "transformers.models.qwen3.modeling_qwen3")
 LOG_CHARACTERS: Final = 2000
+LOCK: Final = ".lock"
+_PR_SET_PDEATHSIG: Final = 1
 
 Say = Callable[[str], None]
+
+
+class Busy(RuntimeError):
+    """Another process works in the folder."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,11 +60,27 @@ class Bench:
 
     def result(self, one: Node) -> Result | None:
         """What the step gave, None where it was not carried out."""
-        return result.read(self.folder(one))
+        found = result.read(self.folder(one))
+        return found if found and (found.step, found.seed) == (one.step, one.seed) else None
 
     def done(self, one: Node) -> bool:
-        """Whether the step was carried out."""
+        """Whether the step was carried out; `carry_out` judges what lies there before."""
         return (self.folder(one) / result.FILE).is_file()
+
+    def whole(self, one: Node) -> bool:
+        """Whether the step's result can be read and is its own, with weights beside it."""
+        return self.result(one) is not None and (self.checkpoint(one) / WEIGHTS).is_file()
+
+    @contextmanager
+    def alone(self) -> Iterator[None]:
+        """Hold the work folder; raises Busy while another process does."""
+        self.work.mkdir(parents=True, exist_ok=True)
+        with (self.work / LOCK).open("w") as lock:
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError as cause:
+                raise Busy(f"bench: another bench works in {self.work}; wait for it") from cause
+            yield
 
     def checkpoint(self, one: Node) -> Path:
         """The weights after the step; a step without training has those of its parent."""
@@ -93,10 +120,17 @@ def as_long(bench: Bench, one: Node) -> int | None:
 def carry_out(bench: Bench, nodes: Iterable[Node], processes: int, say: Say) -> list[str]:
     """Carry out what has no result yet, `processes` at a time; what failed, and why.
 
-    A step that fails takes only those with it that need it.
+    A step that fails takes only those with it that need it. Raises Busy beside another bench.
     """
+    with bench.alone():
+        return _carried_out(bench, ordered(nodes), processes, say)
+
+
+def _carried_out(bench: Bench, nodes: list[Node], processes: int, say: Say) -> list[str]:
     material.write(bench.material, bench.context.items)
-    waiting = [one for one in ordered(nodes) if not bench.done(one)]
+    waiting = [one for one in nodes if not bench.whole(one)]
+    for one in waiting:
+        (bench.folder(one) / result.FILE).unlink(missing_ok=True)
     total, failures = len(waiting), list[str]()
     running: list[_Running] = []
     context = multiprocessing.get_context("forkserver")
@@ -152,7 +186,11 @@ class _Running:
 
 
 def _enter(folder: str) -> None:
-    """The process of a step; imported here, since the parent needs no training stack."""
+    """The process of a step; imported here, since the parent needs no training stack.
+
+    It ends with the server that forked it, which ends with the bench.
+    """
+    ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, ctypes.c_ulong(signal.SIGKILL))
     from bench.nano.lab import run  # noqa: PLC0415 - seconds and 400 MB, for the children alone
 
     run.main(Path(folder))

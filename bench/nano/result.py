@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import Annotated
 
 from bench.nano.steps import Step
-from pydantic import Field
+from pydantic import Field, ValidationError
 
 from rsi_master.core.model import Value
 from rsi_master.programs.nano.format import Task
@@ -43,9 +43,11 @@ class Result(Value):
 
 
 def read(folder: Path) -> Result | None:
-    """The result of the step that was carried out in `folder`, None where there is none yet."""
-    file = folder / FILE
-    return Result.model_validate_json(file.read_bytes()) if file.is_file() else None
+    """The result of the step that was carried out in `folder`, None where none can be read."""
+    try:
+        return Result.model_validate_json((folder / FILE).read_bytes())
+    except (FileNotFoundError, ValidationError):
+        return None
 
 
 def write(folder: Path, result: Result) -> None:

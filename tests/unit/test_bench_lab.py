@@ -1,5 +1,6 @@
 """The trainings behind docs/nano.md, each for a moment on the embedded base: every kind of step."""
 
+from pathlib import Path
 from random import Random
 
 import pytest
@@ -30,7 +31,7 @@ ITEMS = 4
 FIRST = Sft(
     init=Base(), parts=(Part(source="nano/scratchpad", tasks=SUMS),), steps=4, batch=4, rate=1e-3
 )
-GRPO = Grpo(init=FIRST, tasks=SUMS, steps=1, prompts=2, samples=2)
+GRPO = Grpo(init=FIRST, tasks=("write",), steps=1, prompts=4, samples=4)
 KINDS: dict[str, Step] = {
     "prompted": Prompted(init=Base(), shots=1),
     "sft": FIRST,
@@ -134,3 +135,36 @@ def _sum() -> tuple[str, str, str]:
     """A prompt of the train split with a right and a wrong answer."""
     (found,) = suite.distinct(Random(1), "sums", "train", 1)
     return found.prompt, found.right.completion("direct"), found.careless.completion("direct")
+
+
+def test_a_second_bench_in_one_folder_is_told_to_wait(bench: plan.Bench) -> None:
+    with bench.alone(), pytest.raises(plan.Busy, match="another bench works in"):
+        plan.carry_out(bench, [], 1, lambda _: None)
+
+
+@pytest.mark.parametrize("damage", ["no weights", "half a result", "another's result"])
+def test_a_step_that_is_not_whole_is_carried_out_again(bench: plan.Bench, damage: str) -> None:
+    one = node(FIRST, 2)
+    assert plan.carry_out(bench, [one], 1, lambda _: None) == []
+    file = bench.folder(one) / "result.json"
+    if damage == "no weights":
+        (bench.checkpoint(one) / "model.safetensors").unlink()
+    elif damage == "half a result":
+        file.write_bytes(file.read_bytes()[:500])
+    else:
+        file.write_bytes((bench.folder(node(FIRST, 1)) / "result.json").read_bytes())
+    said: list[str] = []
+    assert plan.carry_out(bench, [one], 1, said.append) == []
+    assert said[0] == "1 steps to carry out"
+    assert bench.whole(one)
+
+
+def test_pools_that_were_changed_are_drawn_again(tmp_path: Path) -> None:
+    material.write(tmp_path, ITEMS)
+    before = list(material.stock(tmp_path))
+    pairs, forum = (tmp_path / "pools" / f"{name}.json" for name in ("pairs", "forum"))
+    pairs.unlink()
+    forum.write_bytes(forum.read_bytes()[:500])
+    material.write(tmp_path, ITEMS)
+    assert list(material.stock(tmp_path)) == before
+    assert len(before) == 8

@@ -8,7 +8,7 @@ import pytest
 import torch
 from transformers import AutoModelForCausalLM, AutoTokenizer, Qwen3ForCausalLM
 
-from rsi_master.programs.nano import pretrain
+from rsi_master.programs.nano import judge, pretrain
 from rsi_master.programs.nano import tokenizer as pieces
 from rsi_master.programs.nano.muon import Muon, orthogonalised
 from rsi_master.programs.nano.pretrain import LENGTH, ROWS, Schedule, Shape
@@ -82,10 +82,10 @@ def test_a_training_over_its_minutes_fails_and_saves_nothing(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     out = tmp_path / "base"
-    monkeypatch.setattr(sys, "argv", ["pretrain", "--out", str(out), "--minutes", "0"])
-    with pytest.raises(TimeoutError, match=r"step 0 of 2800.*nothing is saved.*--minutes"):
+    monkeypatch.setattr(sys, "argv", ["pretrain", "--out", str(out), "--minutes", "1e-9"])
+    with pytest.raises(SystemExit, match=r"step 0 of 2800.*nothing is saved.*--minutes"):
         pretrain.main()
-    assert not out.exists()
+    assert list(out.iterdir()) == []
     assert pretrain.MINUTES == 20.0
 
 
@@ -120,3 +120,37 @@ def test_a_step_goes_against_the_gradient_by_the_rate_whatever_its_size() -> Non
         values = torch.linalg.svdvals(matrix) / scale
         assert 0.6 < values.min() <= values.max() < 1.3
         assert (matrix * matrix.grad).sum() < 0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (("--minutes", "nan"), "nan is no limit"),
+        (("--minutes", "-5"), "-5 is no limit"),
+        (("--minutes", "0"), "0 is no limit"),
+        ((), "is not empty; name a new folder"),
+    ],
+)
+def test_a_rebuild_is_refused_before_it_trains(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    arguments: tuple[str, ...],
+    told: str,
+) -> None:
+    (tmp_path / "old").touch()
+    monkeypatch.setattr("sys.argv", ["pretrain", "--out", str(tmp_path), *arguments])
+    with pytest.raises(SystemExit) as ended:
+        pretrain.main()
+    assert ended.value.code == 2
+    assert told in capsys.readouterr().err
+
+
+def test_a_folder_that_cannot_be_judged_is_told_in_a_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("sys.argv", ["judge", str(tmp_path)])
+    with pytest.raises(SystemExit) as ended:
+        judge.main()
+    assert ended.value.code == 2
+    assert f"{tmp_path} cannot be judged" in capsys.readouterr().err

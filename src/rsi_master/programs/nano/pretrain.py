@@ -6,6 +6,7 @@ reach zero at the last step, and a base that was cut short is another base.
 """
 
 import argparse
+import math
 import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -169,16 +170,32 @@ def save(model: Qwen3ForCausalLM, folder: Path) -> None:
     pieces.save(folder)
 
 
+def _minutes(text: str) -> float:
+    value = float(text)
+    if not (math.isfinite(value) and value > 0):
+        raise argparse.ArgumentTypeError(f"{text} is no limit; give minutes above 0")
+    return value
+
+
 def main() -> None:
     """Parse the command line, train and save."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--out", type=Path, required=True, help="folder for the new base")
     parser.add_argument("--shape", choices=tuple(SHAPES), default="base")
-    parser.add_argument("--minutes", type=float, default=MINUTES, help="limit of CPU minutes")
+    parser.add_argument("--minutes", type=_minutes, default=MINUTES, help="limit of CPU minutes")
     parser.add_argument("--seed", type=int, default=1)
     asked = parser.parse_args()
+    try:
+        asked.out.mkdir(parents=True, exist_ok=True)
+        if any(asked.out.iterdir()):
+            parser.error(f"{asked.out} is not empty; name a new folder: a base has one record")
+    except OSError as cause:
+        parser.error(f"{asked.out}: {cause.strerror}; name a folder that can be written")
     torch.set_num_threads(1)
-    model = train(SHAPES[asked.shape], Schedule(seed=asked.seed), asked.minutes)
+    try:
+        model = train(SHAPES[asked.shape], Schedule(seed=asked.seed), asked.minutes)
+    except TimeoutError as cause:
+        raise SystemExit(str(cause)) from cause
     save(model, asked.out)
 
 
