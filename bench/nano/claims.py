@@ -240,7 +240,7 @@ _RULES: Final[tuple[tuple[str, Rule], ...]] = (
         "chance",
         _mixing,
     ),
-    ("One experiment costs 3 to 50 CPU-seconds", _cost),
+    ("One experiment that is no short probe costs 3 to 50 CPU-seconds, a mean over seeds", _cost),
 )
 
 
