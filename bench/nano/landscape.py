@@ -1,5 +1,6 @@
 """The results by recipe, contest and curve, as the page and the claims ask for them."""
 
+import statistics
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -105,15 +106,18 @@ class Landscape:
         """The difference of two averages over tasks, paired by seed and item; raises Missing."""
         return tally.average_gain(self.samples(over, seeds), self.samples(under, seeds))
 
-    def experiments(self) -> dict[str, float]:
-        """CPU seconds of the last step of each recipe and of each contest: a mean over seeds."""
+    def experiments(self) -> dict[str, list[float]]:
+        """CPU seconds of the last step of each recipe and of each contest, seed by seed."""
         recipes = {
-            one.recipe.name: self._seconds(one.recipe.step, one.recipe.seeds)
+            one.recipe.name: self._spent(one.recipe.step, one.recipe.seeds)
             for one in self.choices()
             if one.recipe.step.kind != "merge"
         }
         contests = {
-            f"{one.contest.method} on {one.contest.task}": one.seconds[0] for one in self.matches
+            f"{one.contest.method} on {one.contest.task}": self._spent(
+                one.contest.treated, one.contest.seeds
+            )
+            for one in self.matches
         }
         return recipes | contests
 
@@ -152,7 +156,10 @@ class Landscape:
         return tally.of_task(samples[curve.task])
 
     def _seconds(self, step: Step, seeds: Seeds) -> float:
-        return sum(one.cpu_seconds for one in self.results(step, seeds)) / len(seeds)
+        return statistics.fmean(self._spent(step, seeds))
+
+    def _spent(self, step: Step, seeds: Seeds) -> list[float]:
+        return [one.cpu_seconds for one in self.results(step, seeds)]
 
     def _lineage_seconds(self, step: Step, seeds: Seeds) -> float:
         spent = [

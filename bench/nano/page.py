@@ -77,8 +77,7 @@ is the shipped recipe at a rate of 0.003 with a cosine schedule, where the name 
 
 The best lineage, the mixes, the merges and the contests were found by trying several settings on
 the questions of dev, most of them under the same seeds. Only the row of the holdout is free of that
-choice; the gains of the others are somewhat too good. Single seeds can cost more than their mean:
-GRPO on write took 54 CPU-seconds under one.
+choice; the gains of the others are somewhat too good.
 
 ## What holds
 

@@ -7,7 +7,7 @@ from pydantic import Field, model_validator
 
 from rsi_master.core.model import Value
 from rsi_master.domains.training.sft import Schedule
-from rsi_master.programs.nano.format import Task
+from rsi_master.programs.nano.format import ANSWER_TOKENS, Task
 
 Count = Annotated[int, Field(ge=1)]
 Tasks = tuple[Task, ...]
@@ -89,7 +89,7 @@ class Sft(Value):
 
 
 class Grpo(Value):
-    """TRL's GRPO on `nano/prompts`, rewarded by the open verifier."""
+    """TRL's GRPO on `nano/prompts`, rewarded by the open verifier; `tokens` limits an answer."""
 
     kind: Literal["grpo"] = "grpo"
     init: "Step"
@@ -99,6 +99,7 @@ class Grpo(Value):
     prompts: Count = 8
     samples: Count = 8
     temperature: float = 1.0
+    tokens: Count = ANSWER_TOKENS
 
     def parents(self) -> tuple["Step", ...]:
         return (self.init,)

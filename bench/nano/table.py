@@ -18,7 +18,7 @@ from bench.nano.steps import (
     Tasks,
 )
 
-from rsi_master.programs.nano.format import TASKS, Style
+from rsi_master.programs.nano.format import ANSWER_TOKENS, TASKS, Style
 from rsi_master.programs.nano.verifiers import VERIFIABLE
 
 SEEDS: Final = (1, 2, 3)
@@ -29,10 +29,10 @@ LENGTHS: Final = (100, 200, 400)
 PROBES: Final = (30, 60, 120, 240)
 PROBED: Final[Tasks] = ("sums", "chain", "facts")
 CONTESTED: Final = (
-    (Part(source="nano/scratchpad", tasks=("sums",)), 40, 2e-4),
-    (Part(source="nano/direct", tasks=("write",), rows=60), 60, 4e-4),
+    (Part(source="nano/scratchpad", tasks=("sums",)), 40, 2e-4, ANSWER_TOKENS),
+    (Part(source="nano/direct", tasks=("write",), rows=60), 60, 4e-4, 24),
 )
-"""Few demonstrations of one task each; steps and rate of GRPO after them."""
+"""Few demonstrations of one task; steps, rate and longest answer, in tokens, of GRPO after them."""
 BRANCHES: Final[tuple[Tasks, ...]] = (
     ("sums", "facts", "care"),
     ("chain", "write"),
@@ -191,11 +191,11 @@ def _own(first: Step) -> Rejection:
     )
 
 
-def _contests(part: Part, steps: int, rate: float) -> Iterable[Contest]:
+def _contests(part: Part, steps: int, rate: float, tokens: int) -> Iterable[Contest]:
     """Few demonstrations, and many prompts with a verifier."""
     (task,) = part.tasks
     start = Sft(init=BASE, parts=(part,), steps=LENGTHS[0])
-    grpo = Grpo(init=start, tasks=(task,), steps=steps, rate=rate)
+    grpo = Grpo(init=start, tasks=(task,), steps=steps, rate=rate, tokens=tokens)
     keep = (part.model_copy(update={"verified": True}),)
     sampled = Rejection(init=start, tasks=(task,), keep=keep, rounds=3, prompts=200)
     yield Contest("GRPO", task, start, grpo, _more(start, grpo), SEEDS)

@@ -5,7 +5,6 @@ import json
 import os
 import shutil
 import struct
-import sys
 from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 
@@ -16,6 +15,7 @@ from rsi_master.app import bases, contracts
 from rsi_master.app.home import Home
 from rsi_master.core.contract import parse
 from rsi_master.core.errors import Broken, Finding, Misuse, Refused
+from rsi_master.testing.programs import interpreter
 
 NAME = "smollm2"
 HEADER = json.dumps({"w": {"dtype": "F32", "shape": [1], "data_offsets": [0, 4]}}).encode()
@@ -35,15 +35,6 @@ def home(tmp_path: Path) -> Home:
     return Home(tmp_path / "home")
 
 
-def program(folder: Path, body: str) -> str:
-    """An interpreter that takes the place of Python and runs `body` with the folder as `draft`."""
-    script = folder / "python"
-    head = f"#!{sys.executable} -I\nimport os, sys\nfrom pathlib import Path\n"
-    script.write_text(f"{head}draft = Path(sys.argv[-1])\n{body}", encoding="utf-8")
-    script.chmod(0o755)
-    return str(script)
-
-
 def left(home: Home) -> list[str]:
     """What lies in the folder of bases beside the lock, which stays."""
     folder = home.root / "bases"
@@ -59,7 +50,7 @@ def bytes_read() -> int:
 
 def test_a_base_is_prepared_once_and_found_afterwards(tmp_path: Path, home: Home) -> None:
     assert not bases.there(NAME, home)
-    first = bases.add(NAME, home, program(tmp_path, WRITES))
+    first = bases.add(NAME, home, interpreter(tmp_path, WRITES))
     assert first.new
     assert first.digest == digest_of(first.folder)
     assert bases.there(NAME, home)
@@ -74,7 +65,7 @@ def test_a_base_is_prepared_once_and_found_afterwards(tmp_path: Path, home: Home
 def test_large_files_are_read_once(tmp_path: Path, home: Home) -> None:
     size = 8_000_000
     body = f"{WRITES}\n(draft / 'large').write_bytes(bytes({size}))"
-    for python in (program(tmp_path, body), "/nonexistent/python"):
+    for python in (interpreter(tmp_path, body), "/nonexistent/python"):
         before = bytes_read()
         bases.add(NAME, home, python)
         assert size <= bytes_read() - before < 1.5 * size
@@ -105,7 +96,7 @@ def test_what_is_no_base_is_not_published(
     tmp_path: Path, home: Home, body: str, reason: str
 ) -> None:
     with pytest.raises(Broken, match=f"reported success, but .*{reason}.*; report it") as caught:
-        bases.add(NAME, home, program(tmp_path, body))
+        bases.add(NAME, home, interpreter(tmp_path, body))
     assert "\n" not in caught.value.message
     assert left(home) == []
 
@@ -114,7 +105,7 @@ def test_what_is_no_base_is_not_published(
 def test_a_base_that_changed_is_a_finding_with_its_fix(
     tmp_path: Path, home: Home, file: str
 ) -> None:
-    folder = bases.add(NAME, home, program(tmp_path, WRITES)).folder
+    folder = bases.add(NAME, home, interpreter(tmp_path, WRITES)).folder
     (folder / file).write_bytes(b"other")
     with pytest.raises(Finding, match=f"{file} is not as .*; remove {folder} and {AGAIN}"):
         bases.add(NAME, home)
@@ -124,7 +115,7 @@ def test_a_base_that_changed_is_a_finding_with_its_fix(
 def test_a_record_that_says_nothing_of_the_base_is_a_finding(
     tmp_path: Path, home: Home, record: bytes | None
 ) -> None:
-    folder = bases.add(NAME, home, program(tmp_path, WRITES)).folder
+    folder = bases.add(NAME, home, interpreter(tmp_path, WRITES)).folder
     (folder / bases.DIGESTS).unlink()
     if record is not None:
         (folder / bases.DIGESTS).write_bytes(record)
@@ -140,7 +131,7 @@ def test_an_emptied_base_is_a_finding_though_its_record_is_empty_too(home: Home)
 
 
 def test_a_folder_or_link_among_its_files_is_a_finding(tmp_path: Path, home: Home) -> None:
-    folder = bases.add(NAME, home, program(tmp_path, WRITES)).folder
+    folder = bases.add(NAME, home, interpreter(tmp_path, WRITES)).folder
     (folder / "inner").mkdir()
     with pytest.raises(Finding, match=f"inner is a folder.*{AGAIN}"):
         bases.add(NAME, home)
@@ -167,14 +158,14 @@ def test_a_disk_that_fails_is_told_with_the_next_step(tmp_path: Path, home: Home
     with pytest.raises(
         Broken, match=f"base {NAME}: .*bases: .*; free or repair the disk, then {AGAIN}"
     ):
-        bases.add(NAME, home, program(tmp_path, WRITES))
+        bases.add(NAME, home, interpreter(tmp_path, WRITES))
 
 
 def test_a_damaged_base_is_not_pinned_into_a_contract(
     tmp_path: Path, home: Home, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("RSI_HOME", str(home.root))
-    added = bases.add(NAME, home, program(tmp_path, WRITES))
+    added = bases.add(NAME, home, interpreter(tmp_path, WRITES))
     assert bases.pin(NAME, home) == added.digest
     assert parse(contracts.fresh("mine", NAME), "mine").base.digest == added.digest
     with (added.folder / "model.safetensors").open("r+b") as weights:
@@ -185,7 +176,7 @@ def test_a_damaged_base_is_not_pinned_into_a_contract(
 
 
 def test_one_process_at_a_time_prepares(tmp_path: Path, home: Home) -> None:
-    python = program(tmp_path, WRITES)
+    python = interpreter(tmp_path, WRITES)
     (home.root / "bases").mkdir(parents=True)
     with (home.root / "bases" / bases.LOCK).open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
@@ -195,7 +186,7 @@ def test_one_process_at_a_time_prepares(tmp_path: Path, home: Home) -> None:
 
 
 def test_who_comes_second_is_told_that_the_base_was_there(tmp_path: Path, home: Home) -> None:
-    faster = bases.add(NAME, Home(tmp_path / "other"), program(tmp_path, WRITES))
+    faster = bases.add(NAME, Home(tmp_path / "other"), interpreter(tmp_path, WRITES))
 
     class Late(Home):
         """Another process publishes between the first look and the lock."""
@@ -243,7 +234,7 @@ def test_another_package_may_bring_a_prepared_base(
     assert bases.preparable() == ("mine", NAME)
     body = f"{WRITES}\n(draft / 'called').write_text(' '.join(sys.argv[1:4]))"
     body += "\n(draft / 'seen').write_text(os.getcwd() + ' ' + os.environ.get('PATH', 'no path'))"
-    folder = bases.add("mine", home, program(tmp_path, body)).folder
+    folder = bases.add("mine", home, interpreter(tmp_path, body)).folder
     assert (folder / "called").read_text() == "-I -m foreign.module"
     assert (folder / "seen").read_text() == "/ no path"
 
@@ -254,7 +245,7 @@ def test_a_name_that_is_taken_is_refused(
 ) -> None:
     installed(monkeypatch, (bases.PREPARED, name, "foreign.module"))
     with pytest.raises(Refused, match=f"both bring a base '{name}'; uninstall one") as caught:
-        bases.add(name, home, program(tmp_path, WRITES))
+        bases.add(name, home, interpreter(tmp_path, WRITES))
     assert caught.value.message.startswith("rsi-master and the package of foreign.module both")
     assert left(home) == []
 

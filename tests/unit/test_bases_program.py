@@ -14,6 +14,7 @@ from rsi_master.app import bases, preparation
 from rsi_master.app.home import Home
 from rsi_master.core.errors import Broken, Refused, RsiError
 from rsi_master.interfaces.cli import main
+from rsi_master.testing.programs import interpreter
 
 NAME = "smollm2"
 AGAIN = f"run `rsi base add {NAME}` again"
@@ -27,12 +28,8 @@ def home(tmp_path: Path) -> Home:
 
 
 def program(folder: Path, body: str) -> str:
-    """An interpreter that takes the place of Python and runs `body` with the folder as `draft`."""
-    script = folder / "python"
-    head = f"#!{sys.executable} -I\nimport json, os, sys, time\nfrom pathlib import Path\n"
-    script.write_text(f"{head}draft = Path(sys.argv[-1])\n{STARTS}{body}", encoding="utf-8")
-    script.chmod(0o755)
-    return str(script)
+    """An interpreter that has begun to write the base when it runs `body`."""
+    return interpreter(folder, STARTS + body)
 
 
 def drafts(home: Home) -> list[Path]:

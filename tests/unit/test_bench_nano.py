@@ -194,7 +194,7 @@ def test_the_seconds_of_a_lineage_are_those_of_its_trainings(given: Fixture) -> 
     assert (base.seconds, base.average.seed_sd) == (0.0, None)
     assert (second.seconds, second.average.mean) == (20.0, 75.0)
     assert found.choices() == (second,)
-    assert found.experiments() == {"second": 5.0}
+    assert found.experiments() == {"second": [5.0, 5.0]}
 
 
 def test_a_recipe_that_was_not_carried_out_is_no_entry(given: Fixture) -> None:

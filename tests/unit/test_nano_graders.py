@@ -336,6 +336,24 @@ def test_a_number_that_a_letter_or_digit_follows_is_none(number: int, char: str)
     assert char in "0123456789" or last_number(f"{number}.5{char}") is None
 
 
+@pytest.mark.parametrize(
+    ("text", "number"),
+    [
+        ("-(51)", "-51"),
+        ("7-(51)", "51"),
+        ("(51)", "51"),
+        ("\uff15\uff11", "51"),
+        ("\U0001d7d351", "551"),
+        ("51\u00b2", None),
+        ("\u00bd", None),
+        ("51\u2488", None),
+        ("\u2464", None),
+    ],
+)
+def test_signs_and_forms_of_digits_keep_their_value(text: str, number: str | None) -> None:
+    assert last_number(answer_of(f"answer {text}")) == number
+
+
 @given(st.text(), st.text("abcdefghijklmnopqr0123456789", min_size=1))
 def test_the_answer_is_what_follows_the_last_marker(before: str, result: str) -> None:
     assert answer_of(f"{before}; answer {result}") == result

@@ -14,7 +14,6 @@ from trl import GRPOConfig, GRPOTrainer
 
 from rsi_master.core.artifact import Prompt
 from rsi_master.programs.jobs import checkpoint
-from rsi_master.programs.nano.format import ANSWER_TOKENS
 
 
 def make(step: Grpo, order: Order, folder: Path) -> Made:
@@ -30,7 +29,7 @@ def make(step: Grpo, order: Order, folder: Path) -> Made:
             **arguments,
             per_device_train_batch_size=step.prompts * step.samples,
             num_generations=step.samples,
-            max_completion_length=ANSWER_TOKENS,
+            max_completion_length=step.tokens,
             temperature=step.temperature,
             lr_scheduler_type="constant",
         ),

@@ -1,6 +1,7 @@
 """Tiny job programs for tests: each does one thing that a job can do, well or badly.
 
-Each takes the job's folder. `finish` writes what an engine expects of a job that went well.
+Each takes the job's folder. `finish` writes what an engine expects of a job that went well. An
+`interpreter` is a foreign program that is no job.
 """
 
 import importlib
@@ -153,3 +154,12 @@ def raise_memory(folder: Path) -> None:
 def stamp(folder: Path) -> None:
     """Leave the monotonic time at which the program was entered."""
     finish(folder, at=time.monotonic())
+
+
+def interpreter(folder: Path, body: str) -> str:
+    """A file that takes the place of Python and runs `body`, its last argument as path `draft`."""
+    script = folder / "python"
+    head = f"#!{sys.executable} -I\nimport json, os, sys, time\nfrom pathlib import Path\n"
+    script.write_text(f"{head}draft = Path(sys.argv[-1])\n{body}", encoding="utf-8")
+    script.chmod(0o755)
+    return str(script)
