@@ -42,6 +42,7 @@ STORY: Sequence[Fact] = (
         predecessors=(),
         data=(),
         replicates=None,
+        promotion=0,
         experiments=2,
     ),
     ExperimentQueued(
@@ -51,6 +52,7 @@ STORY: Sequence[Fact] = (
         family="f",
         effective=DIGEST,
         init="base",
+        merges=(),
         data=(),
         rows=100,
         seed=0,

@@ -20,6 +20,7 @@ QUEUED = ExperimentQueued(
     family="f",
     effective=DIGEST,
     init="base",
+    merges=(),
     data=(DIGEST,),
     rows=1,
     seed=0,

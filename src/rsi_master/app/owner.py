@@ -51,7 +51,7 @@ class Owner:
             compute=compute,
             sealed=lab.sealed,
             objects=lab.objects,
-            trainer=RecipeTrainer(lab.recipes),
+            trainer=RecipeTrainer(lab.recipes, lab.sealed.open().verifier),
             clock=lab.clock,
             scratch=scratch(lab.folder),
         )

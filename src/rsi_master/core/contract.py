@@ -86,13 +86,18 @@ class Research(Section):
 class Policy(Section):
     """Grey rules, decided before the run."""
 
-    merging: Literal[False] = False
+    merging: bool = False
     selection: Literal["confirmed"] = "confirmed"
-    seed_of_promotion: Annotated[int, Field(ge=0, le=2**31 - 1)] = 1009
+    seed_of_promotion: Annotated[int, Field(ge=0, le=2**31 - 100)] = 1009
+    seeds_of_promotion: Annotated[int, Field(ge=1, le=20)] = 1
     attempts_per_experiment: Annotated[int, Field(ge=1, le=10)] = 3
     submissions: Annotated[int, Field(ge=1)] = 64
     recipes: Annotated[Names, Field(min_length=1)] = ("sft",)
     sources: Annotated[Names, Field(min_length=1)]
+
+    def promotion_seeds(self) -> range:
+        """The fresh seeds, the first of them that of the checkpoint which is returned."""
+        return range(self.seed_of_promotion, self.seed_of_promotion + self.seeds_of_promotion)
 
 
 class Isolation(Section):
@@ -118,10 +123,11 @@ class Contract(Section):
 
     @model_validator(mode="after")
     def _seeds_differ(self) -> Self:
-        if self.seed == self.policy.seed_of_promotion:
+        if self.seed in self.policy.promotion_seeds():
             raise ValueError(
-                f"seed and policy.seed_of_promotion are both {self.seed}; a verification needs a "
-                "fresh seed"
+                f"seed {self.seed} is one of the {self.policy.seeds_of_promotion} from "
+                f"policy.seed_of_promotion {self.policy.seed_of_promotion} on; a verification "
+                "needs a fresh seed"
             )
         return self
 

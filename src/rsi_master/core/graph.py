@@ -1,6 +1,7 @@
 """The research graph: Worker and Reviewer nodes. Only Main extends it; ownership of experiments
 is its only link to the experiment graph."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Annotated, Literal
 
@@ -15,9 +16,14 @@ Finding = Literal["supported", "refuted", "inconclusive", "invalid"]
 
 
 class WorkerCreated(Fact):
-    """Main gave a direction to a new Worker. `data` and `continues` are its starting point."""
+    """Main gave a direction to a new Worker; `data` is its starting point.
+
+    A verification trains one lineage again under fresh seed number `promotion`, counted from 0;
+    version 1 knew one fresh seed.
+    """
 
     type = "worker.created"
+    version = 2
 
     node: NodeId
     direction: str
@@ -27,7 +33,15 @@ class WorkerCreated(Fact):
     predecessors: tuple[NodeId, ...]
     data: tuple[str, ...]
     replicates: str | None
+    promotion: int
     experiments: int
+
+    @classmethod
+    def upcast(cls, version: int, fields: Mapping[str, object]) -> Mapping[str, object]:
+        """See `Fact`."""
+        if version != 1:
+            return super().upcast(version, fields)
+        return cls.extended(fields, promotion=0)
 
 
 class WorkerFinalised(Fact):

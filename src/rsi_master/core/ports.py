@@ -103,8 +103,11 @@ class Compute(Protocol):
 class Trainer(Protocol):
     """What the training domain knows of an attempt: its job, and whether its output is proof."""
 
-    def job(self, experiment: ExperimentQueued, name: str, init: str, seconds: float) -> Job:
-        """The self-contained job of an attempt; `init` is the digest of θ_in, `seconds` a limit."""
+    def job(
+        self, experiment: ExperimentQueued, name: str, parents: Sequence[str], seconds: float
+    ) -> Job:
+        """The self-contained job of an attempt; `parents` are the digests of θ_in and of what is
+        merged with it, `seconds` a limit."""
 
     def judge(self, experiment: ExperimentQueued, init: Path, out: Path) -> Proof | Rejection:
         """Re-read the output folder; θ_in lies at `init`. Nothing in it is executed."""

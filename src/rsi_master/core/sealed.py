@@ -13,6 +13,7 @@ class SealedSet(Value):
     """A sealed set by its salted digest; `protocol` covers template, decoding, grader and stops.
 
     `base` is the digest of the base's tensors; `openings` is how often the holdout may be claimed.
+    `verifier` is the benchmark's open verifier as `module:function`, which jobs may import.
     """
 
     benchmark: str
@@ -23,6 +24,7 @@ class SealedSet(Value):
     sizes: dict[Split, int]
     tasks: tuple[str, ...]
     sources: tuple[str, ...]
+    verifier: str | None = None
 
 
 class ScanReport(Value):

@@ -1,7 +1,7 @@
 """Laws that a sound record keeps, checked from its events alone: balanced books, fences, lineage,
 one claim."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from rsi_master.core.action import Amounts
 from rsi_master.core.budget import ZERO, Books
@@ -103,18 +103,21 @@ def lineage_holds(events: Sequence[Event]) -> list[Flaw]:
     """θ_in is the base or an accepted checkpoint without a flag in its lineage; the holdout is
     opened for such a one alone."""
     sound: dict[str, bool] = {BASE: True}
-    inits: dict[str, str] = {BASE: BASE}
+    parents: dict[str, tuple[str, ...]] = {BASE: ()}
     flaws: list[Flaw] = []
     for event in events:
         fact = event.fact
         if isinstance(fact, ExperimentQueued):
-            if not _sound(fact.init, sound, inits):
-                flaws.append(_flaw("LINEAGE", event, f"starts from {fact.init}, not accepted"))
-            inits.setdefault(fact.experiment, fact.init)
+            flaws += [
+                _flaw("LINEAGE", event, f"starts from {name}, not accepted")
+                for name in fact.parents()
+                if not _sound(name, sound, parents)
+            ]
+            parents.setdefault(fact.experiment, fact.parents())
         elif isinstance(fact, IntegritySet):
             flagged = sound.get(fact.experiment) is False
             sound[fact.experiment] = fact.integrity == "accepted" and not flagged
-        elif isinstance(fact, ClaimOpened) and not _sound(fact.experiment, sound, inits):
+        elif isinstance(fact, ClaimOpened) and not _sound(fact.experiment, sound, parents):
             flaws.append(_flaw("LINEAGE", event, f"claims {fact.experiment}, not accepted"))
     return flaws
 
@@ -206,14 +209,19 @@ def _ending(
         yield _flaw("BOOKS", event, f"{spent:g} device seconds spent, attempts took {seconds:g}")
 
 
-def _sound(experiment: str, sound: dict[str, bool], inits: dict[str, str]) -> bool:
+def _sound(
+    experiment: str, sound: Mapping[str, bool], parents: Mapping[str, tuple[str, ...]]
+) -> bool:
     """Whether the experiment and all that it goes back to are accepted and not flagged."""
     seen: set[str] = set()
-    while experiment not in seen:
-        if not sound.get(experiment, False):
+    open_ = [experiment]
+    while open_:
+        name = open_.pop()
+        if not sound.get(name, False):
             return False
-        seen.add(experiment)
-        experiment = inits.get(experiment, BASE)
+        if name not in seen:
+            seen.add(name)
+            open_ += parents.get(name, (BASE,))
     return True
 
 

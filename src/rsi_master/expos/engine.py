@@ -164,7 +164,8 @@ class Engine:
     def _job(self, queued: ExperimentQueued, name: str, seconds: float) -> Job | None:
         """The job of an attempt; a recipe that cannot make one fails its experiment."""
         try:
-            return self._plant.trainer.job(queued, name, self._weights_of(queued), seconds)
+            parents = [self._weights_of(parent) for parent in queued.parents()]
+            return self._plant.trainer.job(queued, name, parents, seconds)
         except Exception as problem:  # noqa: BLE001 - the boundary to installed recipes
             detail = clean(f"{type(problem).__name__}: {problem}")
             close = Close("failed", "JOB_INVALID", detail, refund=False)
@@ -193,7 +194,7 @@ class Engine:
         attempt and checkpoint are one commit."""
         name, fence = attempt.planned.job, attempt.planned.fence
         if name not in self._collected:
-            out, init = self._plant.compute.output(name), self._weights_of(queued)
+            out, init = self._plant.compute.output(name), self._weights_of(queued.init)
             self._collected[name] = self._harvesters.submit(
                 self._harvest.checkpoint, queued, fence, init, out
             )
@@ -329,11 +330,11 @@ class Engine:
     def _closed(self, experiment: Experiment, step: Close) -> ExperimentEnded:
         return experiment_closed(self._plant.state, experiment.id, step)
 
-    def _weights_of(self, queued: ExperimentQueued) -> str:
-        """Digest of θ_in."""
-        if queued.init == BASE:
+    def _weights_of(self, experiment: str) -> str:
+        """Digest of the checkpoint of an experiment, or of the base."""
+        if experiment == BASE:
             return self._base()
-        return self._checkpoint_of(self._plant.state.experiments[queued.init])
+        return self._checkpoint_of(self._plant.state.experiments[experiment])
 
     def _checkpoint_of(self, experiment: Experiment) -> str:
         if experiment.checkpoint is None:

@@ -5,16 +5,26 @@ from rsi_master.core.state import State
 
 
 def ancestors(state: State, experiment: str) -> tuple[str, ...]:
-    """Ids from the experiment's init down to the base, nearest first."""
-    chain: list[str] = []
-    current = experiment
-    while current != BASE:
-        known = state.experiments.get(current)
-        if known is None or known.queued is None or known.queued.init in chain:
-            break
-        current = known.queued.init
-        chain.append(current)
-    return tuple(chain)
+    """Ids of all that it continues down to the base, each once, nearest first: an experiment comes
+    before what it continues itself."""
+    order: list[str] = []
+    seen: set[str] = set()
+    open_ = [(experiment, False)]
+    while open_:
+        name, done = open_.pop()
+        if done:
+            order.append(name)
+        elif name not in seen:
+            seen.add(name)
+            open_.append((name, True))
+            open_ += [(parent, False) for parent in parents(state, name)]
+    return tuple(reversed(order[:-1]))
+
+
+def parents(state: State, experiment: str) -> tuple[str, ...]:
+    """What an experiment continues or merges; nothing for the base and for unknown ids."""
+    known = state.experiments.get(experiment)
+    return known.queued.parents() if known is not None and known.queued else ()
 
 
 def taint(state: State, experiment: str) -> str | None:

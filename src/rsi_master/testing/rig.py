@@ -9,6 +9,7 @@ from typing import TypeVar, cast
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
+from rsi_master.agents.playbook.replication import replica
 from rsi_master.app.catalog import catalogue
 from rsi_master.app.plugins import recipes
 from rsi_master.core.action import OS, Caller, Role
@@ -20,10 +21,10 @@ from rsi_master.core.run import OwnerStarted, RunOpened
 from rsi_master.core.score import Split
 from rsi_master.core.state import State
 from rsi_master.domains.data.actions import DatasetView
-from rsi_master.domains.planning.workers import WorkerRef
+from rsi_master.domains.planning.workers import Assignment, WorkerRef
 from rsi_master.domains.review.actions import RequestedView
 from rsi_master.domains.training.lifecycle import RecipeTrainer
-from rsi_master.domains.training.views import HandleView
+from rsi_master.domains.training.views import HandleView, WorkerExperimentView
 from rsi_master.expos.catalogue import Catalogue
 from rsi_master.expos.engine import Engine
 from rsi_master.expos.gateway import LocalGateway, Parts, Session
@@ -213,19 +214,19 @@ class Rig:
         return node, name
 
     def verified(self, name: str) -> tuple[str, str]:
-        """A finalised verification of an experiment: node and the new experiment."""
-        queued = self.state.experiments[name].queued
-        assert queued is not None, "the base is not verified"
-        node = self.open_worker(
-            experiments=1, purpose="verify", replicates=name, predecessors=(queued.worker,)
-        )
-        answer = self.worker(node).act(
-            "experiment.submit", recipe=queued.recipe, data=queued.data[0], init=queued.init
-        )
-        again = cast(HandleView, answer).experiment
-        self.settle()
-        self.finalise(node, again)
-        return node, again
+        """A finalised verification of an experiment: node and the last new experiment."""
+        owner = self.state.experiments[name].worker()
+        node = self.open_worker(purpose="verify", replicates=name, predecessors=(owner,))
+        session = self.worker(node)
+        task = cast(Assignment, session.act("worker.current"))
+        seen: list[WorkerExperimentView] = []
+        while (again := replica(task, seen)) is not None:
+            handle = cast(HandleView, session.act(again[0], **again[1]))
+            self.settle()
+            view = session.act("experiment.inspect", experiment=handle.experiment)
+            seen.append(cast(WorkerExperimentView, view))
+        self.finalise(node, seen[-1].id)
+        return node, seen[-1].id
 
     def review(self, *scope: str) -> str:
         """Main orders a review; the Reviewer's node."""
@@ -276,7 +277,7 @@ class Rig:
             compute=self.compute,
             sealed=self.sealed,
             objects=self.objects,
-            trainer=RecipeTrainer(self.recipes),
+            trainer=RecipeTrainer(self.recipes, self.sealed.open().verifier),
             clock=self.clock,
             scratch=scratch,
         )

@@ -50,6 +50,7 @@ class Sketch:
     tasks: tuple[str, ...] = TASKS
     decoding = Decoding(max_new_tokens=16, batch_size=32)
     libraries: tuple[str, ...] = ("numpy",)
+    verifier: str | None = None
 
     def draw(self, secret: bytes, counts: Mapping[Split, int]) -> Mapping[Split, list[Question]]:
         """Distinct questions over all splits."""

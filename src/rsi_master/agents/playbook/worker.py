@@ -5,6 +5,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import cast
 
+from rsi_master.agents.playbook.replication import Arguments, replica
 from rsi_master.core.errors import OverBudget, PolicyDenied
 from rsi_master.core.score import Scored, SplitScore
 from rsi_master.core.turn import Ask
@@ -51,18 +52,28 @@ class WorkerPlaybook:
             cast(WorkerExperimentView, session.act("experiment.inspect", experiment=name))
             for name in task.experiments
         ]
-        limits = ask.limits
-        goes_on = limits.verifications > 0 if task.purpose == "verify" else not limits.closing
-        rows = partial(_rows, session, task)
-        move = next_recipe(task, seen, rows) if task.left and goes_on else None
+        move = self._next(ask, session, task, seen) if task.left else None
         if move is None or not self._submitted(session, *move):
             session.act("worker.finalize", **summary(task, seen))
 
-    def _submitted(self, session: Session, recipe: Recipe, init: str, data: str) -> bool:
+    def _next(
+        self, ask: Ask, session: Session, task: Assignment, seen: list[WorkerExperimentView]
+    ) -> tuple[str, Arguments] | None:
+        if task.purpose == "verify":
+            return replica(task, seen) if ask.limits.verifications else None
+        move = (
+            None if ask.limits.closing else next_recipe(task, seen, partial(_rows, session, task))
+        )
+        if move is None:
+            return None
+        recipe, init, data = move
+        return "experiment.submit", {"recipe": recipe, "init": init, "data": data}
+
+    def _submitted(self, session: Session, action: str, arguments: Arguments) -> bool:
         """Whether the training was taken; a budget that does not cover it ends the work, and so do
         data of a kind that the recipe does not take."""
         try:
-            session.act("experiment.submit", recipe=recipe, init=init, data=data)
+            session.act(action, **arguments)
         except OverBudget:
             return False
         except PolicyDenied as denied:
@@ -77,8 +88,6 @@ def next_recipe(
 ) -> tuple[Recipe, str, str] | None:
     """The next training, or None when the Worker has nothing to add. Only a first training asks how
     many rows the data have: looking is recorded."""
-    if task.purpose == "verify":
-        return _replication(task, seen)
     if not task.data:
         return None
     data = task.data[0]
@@ -196,14 +205,6 @@ def _gentler(seen: list[WorkerExperimentView], data: str) -> tuple[Recipe, str, 
     if seen[-1].reason in MEMORY:
         recipe["batch_size"] = max(1, cast(int, recipe["batch_size"]) // 2)
     return recipe, "base", data
-
-
-def _replication(
-    task: Assignment, seen: list[WorkerExperimentView]
-) -> tuple[Recipe, str, str] | None:
-    if seen or task.recipe is None or task.recipe_init is None:
-        return None
-    return task.recipe, task.recipe_init, task.recipe_data[0]
 
 
 def _raised(recipe: Recipe) -> float:

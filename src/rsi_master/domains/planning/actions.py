@@ -77,7 +77,7 @@ def _close(action: Close, desk: Desk) -> Outcome:
 
 
 def _read(_action: Read, desk: Desk) -> Outcome:
-    return Outcome(RankingView(candidates=rank(desk.state)))
+    return Outcome(RankingView(candidates=rank(desk.state, desk.contract.policy.seed_of_promotion)))
 
 
 def _claim(action: Claim, desk: Desk) -> Outcome:

@@ -43,10 +43,15 @@ def predecessors_are_finalised(question: Question) -> str | None:
 
 
 def replication_has_an_original(question: Question) -> str | None:
-    """A verification names one selectable experiment, once; an exploration names none."""
+    """A verification names one selectable experiment and a fresh seed, once; an exploration names
+    none."""
     action, state = question.action, question.state
     if action.purpose == "explore":
-        return "an exploration replicates nothing" if action.replicates else None
+        fresh = action.replicates or action.promotion
+        return "an exploration replicates nothing" if fresh else None
+    seeds = question.contract.policy.seeds_of_promotion
+    if action.promotion >= seeds:
+        return f"promotion {action.promotion}: the contract has {seeds} fresh seeds, from 0 on"
     original = state.experiments.get(action.replicates or "")
     if original is None or original.queued is None:
         return f"a verification names the experiment that it replicates, not {action.replicates!r}"
@@ -54,7 +59,9 @@ def replication_has_an_original(question: Question) -> str | None:
         return f"{original.id} is not accepted, not scored, or tainted"
     for node in state.graph.workers():
         created = node.created
-        if isinstance(created, WorkerCreated) and created.replicates == action.replicates:
+        if not isinstance(created, WorkerCreated) or created.replicates != action.replicates:
+            continue
+        if created.promotion == action.promotion:
             if node.active() or any(e.lifecycle == "finished" for e in state.owned(node.id)):
                 return f"{original.id} is verified by {node.id} already"
     return None
@@ -93,7 +100,8 @@ def claim_is_due(question: Question) -> str | None:
     state = question.state
     if state.claim is not None:
         return f"the holdout was opened for {state.claim.experiment}; a run claims once"
-    ranking = [c for c in rank(state) if c.claimable is not None]
+    fixed = question.contract.policy.seed_of_promotion
+    ranking = [c for c in rank(state, fixed) if c.claimable is not None]
     if not ranking:
         return "no recipe was verified under the fixed seed; create a verification first"
     if question.action.experiment != ranking[0].claimable:

@@ -12,13 +12,17 @@ from rsi_master.core.experiment import BASE, Purpose
 from rsi_master.core.graph import Node, WorkerCreated, WorkerFinalised
 from rsi_master.core.model import Value
 from rsi_master.core.score import SplitScore, present
+from rsi_master.core.state import State
 from rsi_master.domains.planning import rules
 from rsi_master.expos.catalogue import Desk, Entry, Outcome, Rule, Whole
+from rsi_master.expos.lineage import ancestors
 
 
 class Create(Action):
     """Open a direction: a Worker with a hypothesis, a task, predecessors whose experiments it may
-    read and continue, and a number of experiments. A verification replicates one experiment."""
+    read and continue, and a number of experiments. A verification replicates one experiment with
+    its whole lineage under a fresh seed, of which `promotion` is the number, from 0 on; it gets as
+    many experiments as that takes."""
 
     name = "worker.create"
     effect = "record"
@@ -30,6 +34,7 @@ class Create(Action):
     predecessors: Annotated[tuple[NodeId, ...], Field(max_length=20)] = ()
     data: Annotated[tuple[Digest, ...], Field(max_length=20)] = ()
     replicates: str | None = None
+    promotion: Annotated[int, Field(ge=0, le=19)] = 0
     experiments: Annotated[int, Field(ge=1, le=1000)] = 1
 
 
@@ -66,8 +71,18 @@ class WorkerRef(Value):
     node: NodeId
 
 
+class Training(Value):
+    """A training or merge that a verification repeats: what it continued, first θ_in, and its data,
+    all by the ids of the original."""
+
+    experiment: str
+    recipe: dict[str, object]
+    parents: tuple[str, ...]
+    data: tuple[Digest, ...]
+
+
 class Assignment(Value):
-    """What a Worker works on."""
+    """What a Worker works on. `lineage` is what a verification trains again, in order."""
 
     node: NodeId
     direction: str
@@ -77,9 +92,7 @@ class Assignment(Value):
     predecessors: tuple[NodeId, ...]
     data: tuple[Digest, ...]
     replicates: str | None
-    recipe: dict[str, object] | None
-    recipe_init: str | None
-    recipe_data: tuple[Digest, ...]
+    lineage: tuple[Training, ...]
     experiments: tuple[str, ...]
     running: int
     left: int
@@ -111,6 +124,7 @@ class FinalisedView(Value):
 
 def _create(action: Create, desk: Desk) -> Outcome:
     number = len(desk.state.graph.workers()) + 1
+    again = _lineage(desk.state, action.replicates) if action.replicates else ()
     fact = WorkerCreated(
         node=f"w{number}",
         direction=action.direction,
@@ -120,7 +134,8 @@ def _create(action: Create, desk: Desk) -> Outcome:
         predecessors=tuple(dict.fromkeys(action.predecessors)),
         data=action.data,
         replicates=action.replicates,
-        experiments=action.experiments,
+        promotion=action.promotion,
+        experiments=len(again) or action.experiments,
     )
     return Outcome(fact, (fact,))
 
@@ -129,7 +144,6 @@ def _current(_action: Current, desk: Desk) -> Outcome:
     state = desk.state
     node, created = _worker(desk, desk.caller.node)
     owned = state.owned(node.id)
-    original = state.experiments[created.replicates].queued if created.replicates else None
     base = state.experiments.get(BASE)
     dev = base.score("dev") if base else None
     form = desk.contract.evaluator
@@ -143,15 +157,28 @@ def _current(_action: Current, desk: Desk) -> Outcome:
             predecessors=created.predecessors,
             data=created.data,
             replicates=created.replicates,
-            recipe=original.recipe if original else None,
-            recipe_init=original.init if original else None,
-            recipe_data=original.data if original else (),
+            lineage=_lineage(state, created.replicates) if created.replicates else (),
             experiments=tuple(e.id for e in owned),
             running=sum(1 for e in owned if e.ended is None),
             left=_left(desk, node, created),
             base_parameters=state.opened.parameters if state.opened else None,
             base_dev=present(dev, form.feedback, form.feedback_step) if dev else None,
         )
+    )
+
+
+def _lineage(state: State, name: str) -> tuple[Training, ...]:
+    """From the first training on the base to the experiment itself."""
+    found = [state.experiments[one].queued for one in reversed((name, *ancestors(state, name)))]
+    return tuple(
+        Training(
+            experiment=queued.experiment,
+            recipe=queued.recipe,
+            parents=queued.parents(),
+            data=queued.data,
+        )
+        for queued in found
+        if queued is not None
     )
 
 

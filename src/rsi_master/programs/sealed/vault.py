@@ -76,6 +76,7 @@ def seal(
         sizes={split: len(found) for split, found in items.items()},
         tasks=benchmark.tasks,
         sources=tuple(sorted(pools)),
+        verifier=benchmark.verifier,
     )
     digests = {name: digest(_lines(rows)) for name, rows in pools.items()}
     manifest = Manifest(public=public, pools=digests, holds=holds)

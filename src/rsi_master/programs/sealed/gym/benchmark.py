@@ -23,6 +23,7 @@ class ReasoningGym:
     tasks: tuple[str, ...] = TASKS
     decoding = Decoding(max_new_tokens=ANSWER_TOKENS, batch_size=16)
     libraries: tuple[str, ...] = ("torch", "transformers", "tokenizers")
+    verifier: str | None = None
 
     def draw(self, secret: bytes, counts: Mapping[Split, int]) -> Mapping[Split, list[Question]]:
         """See `Benchmark`; raises Refused without the package, ValueError for too many."""

@@ -1,0 +1,18 @@
+"""Open verifiers for tests: points for an answer to any prompt that begins with `Q:`."""
+
+
+def starts_with_digit(prompt: str, answer: str) -> float | None:
+    """1 where the first character is a digit; a random model over characters is right at times."""
+    if not prompt.startswith("Q:"):
+        return None
+    return float(answer[:1].isdecimal())
+
+
+def never(prompt: str, answer: str) -> float | None:
+    """0 for every answer."""
+    return 0.0 if prompt.startswith("Q:") else None
+
+
+def broken(prompt: str, answer: str) -> float | None:
+    """Points that are none, for every answer that is not empty."""
+    return 7.0 if answer else 0.0
