@@ -24,13 +24,12 @@ from rsi_master.core.contract import Contract, parse
 from rsi_master.core.errors import Refused
 from rsi_master.core.event import Event
 from rsi_master.core.facts import CODEC
-from rsi_master.core.job import Program
 from rsi_master.core.ports import EventStore, ObjectStore
 from rsi_master.core.recipe import Recipe
 from rsi_master.core.run import RunOpened
 from rsi_master.core.state import State
 from rsi_master.core.warm import JobTier
-from rsi_master.domains.training.merge import MERGE
+from rsi_master.domains.training.lifecycle import programs
 from rsi_master.expos.gateway import LocalGateway, Parts
 from rsi_master.expos.ledger import Ledger, Stamp
 from rsi_master.expos.notary import Notary
@@ -139,14 +138,12 @@ def same_contract(store: EventStore, objects: ObjectStore, contract: Contract) -
 
 def local_compute(lab: Lab, tier: JobTier) -> LocalCompute:
     """The engine of this machine, with the contract's device slots; GPUs where there are any."""
-    programs: dict[str, Program] = {name: r.program for name, r in lab.recipes.items()}
-    if lab.contract.policy.merging:
-        programs[MERGE.name] = MERGE.program
+    known = programs(lab.recipes, merging=lab.contract.policy.merging)
     slots = lab.contract.devices.slots
     return LocalCompute(
         lab.folder.spool,
         lab.objects,
-        programs,
+        known,
         devices=gpus()[:slots] or cpu_slots(slots),
         tier=tier,
     )

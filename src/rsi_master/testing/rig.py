@@ -23,7 +23,7 @@ from rsi_master.core.state import State
 from rsi_master.domains.data.actions import DatasetView
 from rsi_master.domains.planning.workers import Assignment, WorkerRef
 from rsi_master.domains.review.actions import RequestedView
-from rsi_master.domains.training.lifecycle import RecipeTrainer
+from rsi_master.domains.training.lifecycle import RecipeTrainer, programs
 from rsi_master.domains.training.views import HandleView, WorkerExperimentView
 from rsi_master.expos.catalogue import Catalogue
 from rsi_master.expos.engine import Engine
@@ -109,9 +109,9 @@ class Rig:
         self.followers = (self.state.apply, *followers)
         self.ledger = self._ledger()
         self.gateway = LocalGateway(self.parts(self.catalogue), self.lock)
-        programs = {name: recipe.program for name, recipe in self.recipes.items()}
+        known = programs(self.recipes, merging=self.contract.policy.merging)
         slots = self.contract.devices.slots
-        self.compute = compute(folder / "spool", self.objects, programs, slots=slots)
+        self.compute = compute(folder / "spool", self.objects, known, slots=slots)
         self.wake = threading.Event()
         scratch = folder / "scratch"
         scratch.mkdir()
@@ -199,6 +199,13 @@ class Rig:
         self.settle()
         return name
 
+    def merge(self, node: str, init: str, *others: str, **settings: object) -> str:
+        """A Worker merges checkpoints; the experiment's id, once it has ended."""
+        recipe = {"name": "merge", **settings}
+        answer = self.worker(node).act("experiment.merge", recipe=recipe, init=init, others=others)
+        self.settle()
+        return cast(HandleView, answer).experiment
+
     def finalise(self, node: str, best: str | None = None) -> Value:
         """A Worker ends its work."""
         cites = (best,) if best else ()
@@ -213,10 +220,12 @@ class Rig:
         self.finalise(node, name)
         return node, name
 
-    def verified(self, name: str) -> tuple[str, str]:
+    def verified(self, name: str, promotion: int = 0) -> tuple[str, str]:
         """A finalised verification of an experiment: node and the last new experiment."""
         owner = self.state.experiments[name].worker()
-        node = self.open_worker(purpose="verify", replicates=name, predecessors=(owner,))
+        node = self.open_worker(
+            purpose="verify", replicates=name, promotion=promotion, predecessors=(owner,)
+        )
         session = self.worker(node)
         task = cast(Assignment, session.act("worker.current"))
         seen: list[WorkerExperimentView] = []

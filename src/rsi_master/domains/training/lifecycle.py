@@ -5,7 +5,7 @@ from pathlib import Path
 
 from rsi_master.core.errors import Broken
 from rsi_master.core.experiment import ExperimentQueued, Proof, Rejection
-from rsi_master.core.job import Input, Job, Resources
+from rsi_master.core.job import Input, Job, Program, Resources
 from rsi_master.core.recipe import Recipe, RecipeSpec
 from rsi_master.domains.training import proof
 from rsi_master.domains.training.config import TrainConfig
@@ -13,6 +13,12 @@ from rsi_master.domains.training.merge import MERGE
 
 MEMORY_MIB = 4096
 DATA = ("data", "demonstrations")
+
+
+def programs(recipes: Mapping[str, Recipe], *, merging: bool) -> dict[str, Program]:
+    """What jobs may run: the recipes, and merging where the contract allows it."""
+    known = {**recipes, MERGE.name: MERGE} if merging else recipes
+    return {name: recipe.program for name, recipe in known.items()}
 
 
 class RecipeTrainer:

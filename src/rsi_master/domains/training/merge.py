@@ -13,11 +13,12 @@ BYTES_PER_SECOND: Final = 2e7
 
 
 class MergeSpec(RecipeSpec):
-    """`linear`: the mean of all checkpoints. `task_arithmetic`: the first, and `scale` times the
-    sum of what the others changed of it (Ilharco et al. 2023, arXiv 2212.04089). `ties`: the first, and
-    `scale` times the mean of what the others changed of it, where of each the largest share
-    `density` counts, and of these the changes of the elected sign (Yadav et al. 2023, arXiv
-    2306.01708).
+    """How checkpoints are joined: `linear` is the mean of all of them.
+
+    `task_arithmetic`: the first, and `scale` times the sum of what the others changed of it
+    (Ilharco et al. 2023, arXiv 2212.04089). `ties`: the first, and `scale` times the mean of what
+    the others changed of it, where of each only the largest share `density` counts, and of these
+    the changes of the elected sign (Yadav et al. 2023, arXiv 2306.01708).
     """
 
     objective: ClassVar[str] = "merge"

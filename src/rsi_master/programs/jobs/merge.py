@@ -10,11 +10,11 @@ from safetensors.torch import load_file, save_file
 
 from rsi_master.core import canonical
 from rsi_master.core.job import Job
-from rsi_master.domains.training import tensors
+from rsi_master.domains.training import tensors, vocabulary
 from rsi_master.domains.training.config import TrainConfig
 from rsi_master.domains.training.merge import MergeSpec
 from rsi_master.domains.training.result import TrainResult
-from rsi_master.programs.jobs import checkpoint, result
+from rsi_master.programs.jobs import result
 from rsi_master.programs.jobs.checkpoint import WEIGHTS
 
 
@@ -44,7 +44,7 @@ def run(folder: Path) -> None:
         final_loss=None,
         change=tensors.change(before, tensors.read(out / WEIGHTS)),
         finite=all(bool(torch.isfinite(one).all()) for one in merged.values()),
-        tokenizer_length=len(checkpoint.tokenizer(init)),
+        tokenizer_length=vocabulary.length(init),
         threads=config.threads,
         versions={library.__name__: library.__version__ for library in (torch, peft)},
     )
