@@ -30,6 +30,10 @@ Names = Annotated[tuple[str, ...], Field(strict=False), AfterValidator(_distinct
 Name = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_-]{0,40}$")]
 
 
+# The way to make a checkpoint that no package brings.
+MERGE = "merge"
+
+
 class Section(Value):
     """A part of the contract: every number is finite, and nothing is converted on the way in."""
 
@@ -90,10 +94,15 @@ class Policy(Section):
     selection: Literal["confirmed"] = "confirmed"
     seed_of_promotion: Annotated[int, Field(ge=0, le=2**31 - 100)] = 1009
     seeds_of_promotion: Annotated[int, Field(ge=1, le=20)] = 1
+    promoted: Annotated[int, Field(ge=1, le=4)] = 2
     attempts_per_experiment: Annotated[int, Field(ge=1, le=10)] = 3
     submissions: Annotated[int, Field(ge=1)] = 64
     recipes: Annotated[Names, Field(min_length=1)] = ("sft",)
     sources: Annotated[Names, Field(min_length=1)]
+
+    def ways(self) -> tuple[str, ...]:
+        """All ways to make a checkpoint: the recipes, and merging where it is allowed."""
+        return (*self.recipes, MERGE) if self.merging else self.recipes
 
     def promotion_seeds(self) -> range:
         """The fresh seeds, the first of them that of the checkpoint which is returned."""

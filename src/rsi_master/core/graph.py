@@ -16,10 +16,11 @@ Finding = Literal["supported", "refuted", "inconclusive", "invalid"]
 
 
 class WorkerCreated(Fact):
-    """Main gave a direction to a new Worker; `data` is its starting point.
+    """Main gave a direction to a new Worker; `data` is its starting point, and `recipe` the way to
+    train that it is about, where Main names one.
 
-    A verification trains one lineage again under fresh seed number `promotion`, counted from 0;
-    version 1 knew one fresh seed.
+    A verification trains one lineage again under fresh seed number `promotion`, counted from 0.
+    Version 1 knew one fresh seed and no recipe.
     """
 
     type = "worker.created"
@@ -32,6 +33,7 @@ class WorkerCreated(Fact):
     purpose: Purpose
     predecessors: tuple[NodeId, ...]
     data: tuple[str, ...]
+    recipe: str | None
     replicates: str | None
     promotion: int
     experiments: int
@@ -41,7 +43,7 @@ class WorkerCreated(Fact):
         """See `Fact`."""
         if version != 1:
             return super().upcast(version, fields)
-        return cls.extended(fields, promotion=0)
+        return cls.extended(fields, promotion=0, recipe=None)
 
 
 class WorkerFinalised(Fact):

@@ -31,5 +31,7 @@ def limits(state: State, contract: Contract, closing: bool) -> Limits:
         workers_now=max(0, min(slots, workers_left)),
         experiments_each=each,
         verifications=0 if closing else max(0, min(left.experiments, workers_left)),
+        promoted=contract.policy.promoted,
+        seeds=contract.policy.seeds_of_promotion,
         closing=closing or bool(left.lacking(explored_and_verified)),
     )

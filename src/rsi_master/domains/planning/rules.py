@@ -75,6 +75,14 @@ def data_exists(question: Question) -> str | None:
     return None
 
 
+def recipe_is_allowed(question: Question) -> str | None:
+    """A direction is about a way to train that the contract allows."""
+    wanted, allowed = question.action.recipe, question.contract.policy.ways()
+    if wanted is None or wanted in allowed:
+        return None
+    return f"recipe {wanted!r} is not in the contract; it allows {', '.join(allowed)}"
+
+
 def worker_is_active(question: Question) -> str | None:
     """A Worker finalises once."""
     node = question.state.graph.nodes.get(question.caller.node)

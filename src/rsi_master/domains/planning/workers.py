@@ -20,7 +20,8 @@ from rsi_master.expos.lineage import ancestors
 
 class Create(Action):
     """Open a direction: a Worker with a hypothesis, a task, predecessors whose experiments it may
-    read and continue, and a number of experiments. A verification replicates one experiment with
+    read and continue, and a number of experiments. `recipe` names the way to train that the
+    direction is about; without it the Worker chooses. A verification replicates one experiment with
     its whole lineage under a fresh seed, of which `promotion` is the number, from 0 on; it gets as
     many experiments as that takes."""
 
@@ -33,6 +34,7 @@ class Create(Action):
     purpose: Purpose = "explore"
     predecessors: Annotated[tuple[NodeId, ...], Field(max_length=20)] = ()
     data: Annotated[tuple[Digest, ...], Field(max_length=20)] = ()
+    recipe: Annotated[str, Field(min_length=1, max_length=40)] | None = None
     replicates: str | None = None
     promotion: Annotated[int, Field(ge=0, le=19)] = 0
     experiments: Annotated[int, Field(ge=1, le=1000)] = 1
@@ -81,6 +83,16 @@ class Training(Value):
     data: tuple[Digest, ...]
 
 
+class Predecessor(Value):
+    """What a finalised Worker left to its heirs: its summary, and the best of its experiments."""
+
+    node: NodeId
+    direction: str
+    summary: str
+    best: str | None
+    experiments: tuple[str, ...]
+
+
 class Assignment(Value):
     """What a Worker works on. `lineage` is what a verification trains again, in order."""
 
@@ -89,8 +101,9 @@ class Assignment(Value):
     hypothesis: str
     task: str
     purpose: Purpose
-    predecessors: tuple[NodeId, ...]
+    predecessors: tuple[Predecessor, ...]
     data: tuple[Digest, ...]
+    recipe: str | None
     replicates: str | None
     lineage: tuple[Training, ...]
     experiments: tuple[str, ...]
@@ -133,6 +146,7 @@ def _create(action: Create, desk: Desk) -> Outcome:
         purpose=action.purpose,
         predecessors=tuple(dict.fromkeys(action.predecessors)),
         data=action.data,
+        recipe=action.recipe,
         replicates=action.replicates,
         promotion=action.promotion,
         experiments=len(again) or action.experiments,
@@ -154,8 +168,9 @@ def _current(_action: Current, desk: Desk) -> Outcome:
             hypothesis=created.hypothesis,
             task=created.task,
             purpose=created.purpose,
-            predecessors=created.predecessors,
+            predecessors=tuple(_predecessor(desk, name) for name in created.predecessors),
             data=created.data,
+            recipe=created.recipe,
             replicates=created.replicates,
             lineage=_lineage(state, created.replicates) if created.replicates else (),
             experiments=tuple(e.id for e in owned),
@@ -164,6 +179,17 @@ def _current(_action: Current, desk: Desk) -> Outcome:
             base_parameters=state.opened.parameters if state.opened else None,
             base_dev=present(dev, form.feedback, form.feedback_step) if dev else None,
         )
+    )
+
+
+def _predecessor(desk: Desk, name: str) -> Predecessor:
+    node, created = _worker(desk, name)
+    return Predecessor(
+        node=node.id,
+        direction=created.direction,
+        summary=node.finalised.summary if node.finalised else "",
+        best=node.finalised.best if node.finalised else None,
+        experiments=tuple(e.id for e in desk.state.owned(node.id)),
     )
 
 
@@ -254,6 +280,7 @@ RULES = (
     Rule("predecessors", Create, rules.predecessors_are_finalised),
     Rule("replicates", Create, rules.replication_has_an_original),
     Rule("data", Create, rules.data_exists),
+    Rule("recipe", Create, rules.recipe_is_allowed),
     Rule("active", Finalize, rules.worker_is_active),
     Rule("running", Finalize, rules.nothing_runs),
 )
