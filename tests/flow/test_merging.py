@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 
 from rsi_master.core.errors import PolicyDenied
-from rsi_master.expos.lineage import ancestors, taint
+from rsi_master.core.lineage import ancestors
+from rsi_master.expos.lineage import taint
 from rsi_master.testing.rig import Rig, sketch_contract
 
 

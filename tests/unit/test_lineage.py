@@ -8,10 +8,11 @@ import pytest
 
 from rsi_master.core.errors import PolicyDenied
 from rsi_master.core.event import Fact
+from rsi_master.core.lineage import ancestors
 from rsi_master.core.state import State
 from rsi_master.domains.planning.actions import PlacesView
 from rsi_master.domains.planning.ranking import rank
-from rsi_master.expos.lineage import ancestors, refusal_to_continue, selectable, taint
+from rsi_master.expos.lineage import refusal_to_continue, selectable, taint
 from rsi_master.testing import tape
 from rsi_master.testing.rig import Rig, sketch_contract
 

@@ -4,6 +4,7 @@ What is continued goes on a notch below the rate that made it, as at the end of 
 """
 
 from collections.abc import Callable, Sequence
+from typing import Final
 
 from rsi_master.agents.playbook import rates
 from rsi_master.agents.playbook.replication import Arguments
@@ -37,13 +38,7 @@ def next_step(
     `parents` are the bests of all. None when there is nothing to add."""
     if task.recipe == "merge":
         return _merge(parents, seen)
-    makers: dict[str, Callable[[WorkerExperimentView, float], Recipe]] = {
-        "sft": _supervised,
-        "rejection": _rejection,
-        "dpo": _dpo,
-        "grpo": _grpo,
-    }
-    make = makers.get(task.recipe or "sft")
+    make = MAKERS.get(task.recipe or "sft")
     if make is None or len(seen) >= 2:
         return None
     rate = rates.supervised(start.recipe, task.base_parameters) / rates.FACTOR
@@ -91,6 +86,14 @@ def _grpo(start: WorkerExperimentView, rate: float) -> Recipe:
     kept = {name: told for name, told in _kept(start).items() if name != "batch_size"}
     drawn = {"prompts": GROUP, "samples": GROUP, "steps": REWARDED, "schedule": "constant"}
     return _at({"name": "grpo", **kept, **drawn}, rate / rates.TENTH)
+
+
+MAKERS: Final[dict[str, Callable[[WorkerExperimentView, float], Recipe]]] = {
+    "sft": _supervised,
+    "rejection": _rejection,
+    "dpo": _dpo,
+    "grpo": _grpo,
+}
 
 
 def _merge(

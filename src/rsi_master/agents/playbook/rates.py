@@ -1,4 +1,4 @@
-"""Learning rates: the customary one by the size of the base, and what follows from one that was used."""
+"""Learning rates: the customary one by the size of the base, and those that follow from it."""
 
 import math
 from collections.abc import Mapping

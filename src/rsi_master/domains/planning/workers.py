@@ -10,12 +10,12 @@ from rsi_master.core.contract import Contract
 from rsi_master.core.errors import Misuse
 from rsi_master.core.experiment import BASE, Purpose
 from rsi_master.core.graph import Node, WorkerCreated, WorkerFinalised
+from rsi_master.core.lineage import ancestors
 from rsi_master.core.model import Value
 from rsi_master.core.score import SplitScore, present
 from rsi_master.core.state import State
 from rsi_master.domains.planning import rules
 from rsi_master.expos.catalogue import Desk, Entry, Outcome, Rule, Whole
-from rsi_master.expos.lineage import ancestors
 
 
 class Create(Action):

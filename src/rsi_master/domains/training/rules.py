@@ -5,10 +5,11 @@ from collections.abc import Iterable
 from rsi_master.core.action import Amounts, Role
 from rsi_master.core.experiment import BASE
 from rsi_master.core.graph import WorkerCreated
+from rsi_master.core.lineage import ancestors
 from rsi_master.core.state import State
 from rsi_master.domains.training.identity import effective
 from rsi_master.expos.catalogue import Question
-from rsi_master.expos.lineage import ancestors, refusal_to_continue
+from rsi_master.expos.lineage import refusal_to_continue
 
 
 def worker_is_active(question: Question) -> str | None:
