@@ -199,6 +199,7 @@ BEYOND: dict[str, Arguments] = {
     "run.stop": {"reason": "I lead"},
     "run.guide": {"text": "prefer w2"},
     "direction.close": {"node": "w3", "reason": "rival"},
+    "direction.reopen": {"node": "w1", "reason": "mine"},
 }
 LOOKS = [
     *(

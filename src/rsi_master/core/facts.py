@@ -20,6 +20,7 @@ from rsi_master.core.experiment import (
 )
 from rsi_master.core.graph import (
     DirectionClosed,
+    DirectionReopened,
     ReviewRequested,
     ReviewSubmitted,
     WorkerCreated,
@@ -70,6 +71,7 @@ FACTS: tuple[type[Fact], ...] = (
     ReviewRequested,
     ReviewSubmitted,
     DirectionClosed,
+    DirectionReopened,
     GuidanceGiven,
     ClaimOpened,
     ClaimScored,

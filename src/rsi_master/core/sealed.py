@@ -1,12 +1,14 @@
 """What the sealed process tells: a commitment to its items, and answers without them."""
 
-from typing import Literal
+from typing import Literal, TypeAlias
 
 from rsi_master.core.artifact import Digest
 from rsi_master.core.model import Value
 from rsi_master.core.score import Split
 
 Bucket = Literal["none", "few", "some", "many"]
+Points: TypeAlias = tuple[float | None, ...]
+"""Of the answers of a row, in their order: points in 0..1, None where the verifier knows none."""
 
 
 class SealedSet(Value):

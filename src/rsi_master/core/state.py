@@ -25,6 +25,7 @@ from rsi_master.core.experiment import (
 )
 from rsi_master.core.graph import (
     DirectionClosed,
+    DirectionReopened,
     Node,
     ResearchGraph,
     ReviewRequested,
@@ -238,6 +239,10 @@ class State:
     @_fold.register
     def _(self, fact: DirectionClosed) -> None:
         self.graph.nodes[fact.node].closed = fact
+
+    @_fold.register
+    def _(self, fact: DirectionReopened) -> None:
+        self.graph.nodes[fact.node].closed = None
 
     @_fold.register
     def _(self, fact: GuidanceGiven) -> None:

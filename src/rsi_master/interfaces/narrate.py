@@ -17,6 +17,7 @@ from rsi_master.core.experiment import (
 )
 from rsi_master.core.graph import (
     DirectionClosed,
+    DirectionReopened,
     ReviewRequested,
     ReviewSubmitted,
     WorkerCreated,
@@ -205,6 +206,11 @@ def _(fact: ReviewSubmitted, event: Event, state: State) -> Told:
 @_tell.register
 def _(fact: DirectionClosed, event: Event, state: State) -> Told:
     return "main", f"closes {fact.node}: {fact.reason}"
+
+
+@_tell.register
+def _(fact: DirectionReopened, event: Event, state: State) -> Told:
+    return "main", f"reopens {fact.node}: {fact.reason}"
 
 
 @_tell.register

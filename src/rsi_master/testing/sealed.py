@@ -6,7 +6,7 @@ from pathlib import Path
 from rsi_master.core.artifact import AnyRow
 from rsi_master.core.errors import Misuse, SealUnavailable
 from rsi_master.core.score import ClaimResult, EvaluationResult, Split
-from rsi_master.core.sealed import ScanReport, SealedSet
+from rsi_master.core.sealed import Points, ScanReport, SealedSet
 from rsi_master.core.sealed_wire import CHECKPOINT_FILE
 from rsi_master.programs.sealed.examiner import Examiner
 from rsi_master.programs.sealed.registry import Registry
@@ -33,6 +33,10 @@ class FakeSealed:
     def pool(self, source: str) -> tuple[AnyRow, ...]:
         """The rows of a source."""
         return self._alive().pool(source)
+
+    def verify(self, rows: Sequence[AnyRow]) -> tuple[Points, ...]:
+        """What the open verifier says of each row's answers."""
+        return self._alive().verify(tuple(rows))
 
     def evaluate(
         self,

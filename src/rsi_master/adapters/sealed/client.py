@@ -13,7 +13,7 @@ from rsi_master.core.artifact import AnyRow
 from rsi_master.core.errors import SealUnavailable
 from rsi_master.core.model import Value
 from rsi_master.core.score import ClaimResult, EvaluationResult, Split
-from rsi_master.core.sealed import ScanReport, SealedSet
+from rsi_master.core.sealed import Points, ScanReport, SealedSet
 from rsi_master.core.sealed_wire import (
     CHECKPOINT_FILE,
     ClaimRequest,
@@ -23,6 +23,8 @@ from rsi_master.core.sealed_wire import (
     PoolRows,
     Request,
     ScanRequest,
+    VerifiedRows,
+    VerifyRequest,
 )
 
 Content = TypeVar("Content", bound=Value)
@@ -88,6 +90,11 @@ class SealedProcess:
     def pool(self, source: str) -> tuple[AnyRow, ...]:
         """The rows of a source."""
         return self._ask_rows(PoolRequest(source=source), PoolRows).rows
+
+    def verify(self, rows: Sequence[AnyRow]) -> tuple[Points, ...]:
+        """What the open verifier says of each row's answers."""
+        request = VerifyRequest(rows=tuple(_readable(row) for row in rows))
+        return self._ask_rows(request, VerifiedRows).points
 
     def evaluate(
         self,

@@ -278,6 +278,7 @@ RULES = (
     Rule("parallel", Create, rules.parallel_workers),
     Rule("share", Create, rules.share_of_experiments),
     Rule("predecessors", Create, rules.predecessors_are_finalised),
+    Rule("closed", Create, rules.predecessors_are_open),
     Rule("replicates", Create, rules.replication_has_an_original),
     Rule("data", Create, rules.data_exists),
     Rule("recipe", Create, rules.recipe_is_allowed),

@@ -18,8 +18,9 @@ from rsi_master.core.score import (
     Split,
     SplitScore,
 )
-from rsi_master.core.sealed import ScanReport, SealedSet
+from rsi_master.core.sealed import Points, ScanReport, SealedSet
 from rsi_master.domains.training.tensors import Unreadable
+from rsi_master.programs.sealed import verifying
 from rsi_master.programs.sealed.benchmark import Base, Model
 from rsi_master.programs.sealed.grading import answer, summarise, unscored
 from rsi_master.programs.sealed.registry import Registry
@@ -57,6 +58,7 @@ class Examiner:
         self._generating = threading.Lock()
         items = [item for found in vault.items.values() for item in found]
         self._scanner = Scanner(items, control_tokens(vault.base))
+        self._verifier = verifying.load(vault.manifest.public.verifier)
 
     def prepare(self) -> None:
         """Import what generation needs and answer one prompt, so that nothing is loaded later."""
@@ -76,6 +78,19 @@ class Examiner:
             names = ", ".join(sorted(self._vault.pools))
             raise Misuse("NO_SOURCE", f"source {source!r} is not in the sealed set; it has {names}")
         return self._vault.pools[source]
+
+    def verify(self, rows: tuple[AnyRow, ...]) -> tuple[Points, ...]:
+        """What the open verifier says of each row's answers. A prompt that repeats a sealed
+        question is unknown, whatever the verifier says: no filter tells what is right on an exam.
+        """
+        if self._verifier is None:
+            raise Misuse("NO_VERIFIER", f"benchmark {self.open().benchmark} has no open verifier")
+        return tuple(self._points(self._verifier, row) for row in rows)
+
+    def _points(self, verifier: verifying.Verifier, row: AnyRow) -> Points:
+        if self._scanner.asks(row.prompt):
+            return (None,) * len(row.answers())
+        return tuple(verifying.points(verifier, row.prompt, answer) for answer in row.answers())
 
     def evaluate(self, splits: tuple[Split, ...], data: bytes) -> EvaluationResult:
         """Score a checkpoint on dev or confirm; the holdout is for `claim` alone."""

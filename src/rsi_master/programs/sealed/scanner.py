@@ -101,6 +101,10 @@ class Scanner:
                 dropped[reason] += 1
         return ScanReport(kept=tuple(kept), dropped=dict(dropped))
 
+    def asks(self, text: str) -> bool:
+        """Whether the text repeats a sealed question."""
+        return self._holds_prompt(words(text))
+
     def _reason(self, row: AnyRow, seen: Collection[AnyRow]) -> Reason | None:
         """Sealed text comes first: no other fault of a row may hide it."""
         answers = row.answers()

@@ -20,6 +20,8 @@ from rsi_master.core.sealed_wire import (
     PoolRows,
     Reply,
     ScanRequest,
+    VerifiedRows,
+    VerifyRequest,
 )
 from rsi_master.programs.sealed import hardening
 from rsi_master.programs.sealed.channel import Channel, OwnerGoneError, Received
@@ -123,6 +125,8 @@ def _handled(examiner: Examiner, received: Received) -> Value:
             return examiner.scan(request.rows)
         case PoolRequest():
             return PoolRows(rows=examiner.pool(request.source))
+        case VerifyRequest():
+            return VerifiedRows(points=examiner.verify(request.rows))
         case EvaluateRequest():
             (checkpoint,) = received.checkpoints(1)
             return examiner.evaluate(request.splits, checkpoint)
