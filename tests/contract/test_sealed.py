@@ -11,7 +11,7 @@ from rsi_master.adapters.sealed.client import SealedProcess
 from rsi_master.core.artifact import AnyRow, Pair, Prompt, Row
 from rsi_master.core.errors import Misuse, PolicyDenied
 from rsi_master.core.ports import Sealed
-from rsi_master.core.score import NotScored, Scored, Split
+from rsi_master.core.score import Drawn, NotScored, Scored
 from rsi_master.core.sealed_wire import CHECKPOINT_FILE
 from rsi_master.programs.sealed.vault import read_base, seal
 from rsi_master.testing.sealed import FakeSealed
@@ -20,7 +20,7 @@ from rsi_master.testing.sketch import SKETCH, write_checkpoint
 Kind = type[FakeSealed] | type[SealedProcess]
 BASE_SKILL, GOOD_SKILL = 0.2, 0.8
 SOURCES = ("sketch/clean", "sketch/pairs", "sketch/prompts", "sketch/scraped")
-COUNTS: dict[Split, int] = {"dev": 40, "confirm": 30, "holdout": 50, "twin": 5}
+COUNTS: dict[Drawn, int] = {"dev": 40, "confirm": 30, "holdout": 50, "twin": 5, "practice": 6}
 
 
 @pytest.fixture(scope="module", params=[FakeSealed, SealedProcess])

@@ -75,14 +75,14 @@ def test_a_registration_of_version_1_holds_rows() -> None:
 
 
 def test_what_version_1_did_not_know_is_not_read_as_version_1() -> None:
-    with pytest.raises(Finding, match="version 1 has no field 'holds'") as found:
+    with pytest.raises(Finding, match="an older version has no field 'holds'") as found:
         CODEC.read(changed(holds="pairs"))
     assert found.value.code == "EVENT_UNREADABLE"
     with pytest.raises(Finding, match="event cannot be read"):
         CODEC.read(changed(kind="rows"))
 
 
-@pytest.mark.parametrize("version", [b"true", b"1.0", b"1e0", b'"1"', b"null", b"0", b"3", b"-1"])
+@pytest.mark.parametrize("version", [b"true", b"1.0", b"1e0", b'"1"', b"null", b"0", b"9", b"-1"])
 @pytest.mark.parametrize("body", [BODIES[0], REGISTERED], ids=["run.opened", "dataset.registered"])
 def test_a_version_is_an_integer_that_was_written(body: bytes, version: bytes) -> None:
     with pytest.raises(Finding, match=r"event cannot be read: .*version") as found:

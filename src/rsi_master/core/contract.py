@@ -1,11 +1,12 @@
 """The contract: the frozen rules of a run. Its digest stands in every event.
 
 The digest is over the canonical JSON of the parsed model with all defaults, so comments and order
-of the TOML do not matter and every default is part of the promise.
+of the TOML do not matter and every default is part of the promise; see `LATER` for what is not.
 """
 
 import difflib
 import tomllib
+from collections.abc import Mapping
 from typing import Annotated, Literal, Self
 
 from pydantic import AfterValidator, ConfigDict, Field, ValidationError, model_validator
@@ -32,6 +33,13 @@ Name = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_-]{0,40}$")]
 
 # The way to make a checkpoint that no package brings.
 MERGE = "merge"
+# Keys that came after the first contracts, by section. At its default such a key is no part of the
+# digest, so that a contract of before keeps the one that its record bears.
+LATER: Mapping[str, tuple[str, ...]] = {
+    "evaluator": ("practice",),
+    "research": ("probes_per_worker",),
+    "policy": ("seeds_of_promotion", "promoted"),
+}
 
 
 class Section(Value):
@@ -48,13 +56,14 @@ class Base(Section):
 
 
 class Evaluator(Section):
-    """The fixed evaluator: a benchmark, items drawn per task and split, the device seconds that one
-    evaluation of a checkpoint may take, the form of feedback."""
+    """The fixed evaluator: a benchmark, items drawn per task and split, open practice questions per
+    task, the device seconds that one evaluation of a checkpoint may take, the form of feedback."""
 
     benchmark: Name = "nano"
     dev: Annotated[int, Field(ge=1, le=10_000)] = 60
     confirm: Annotated[int, Field(ge=1, le=10_000)] = 80
     holdout: Annotated[int, Field(ge=1, le=10_000)] = 120
+    practice: Annotated[int, Field(ge=0, le=100)] = 8
     seconds: Annotated[float, Field(gt=0)] = 120.0
     feedback: Feedback = "exact"
     feedback_step: Share = 0.05
@@ -81,6 +90,7 @@ class Research(Section):
     workers: Annotated[int, Field(ge=1, le=100)] = 8
     parallel_workers: Annotated[int, Field(ge=1, le=32)] = 2
     experiments_per_worker: Annotated[int, Field(ge=1, le=1000)] = 3
+    probes_per_worker: Annotated[int, Field(ge=0, le=1000)] = 6
     reviewer: bool = True
     roles: Literal["playbook"] = "playbook"
     turn_seconds: Annotated[float, Field(gt=0)] = 120.0
@@ -142,7 +152,13 @@ class Contract(Section):
 
     def digest(self) -> str:
         """The digest that identifies these rules."""
-        return digest(encode(self.model_dump(mode="json")))
+        told = self.model_dump(mode="json")
+        for section, names in LATER.items():
+            fields = type(getattr(self, section)).model_fields
+            for name in names:
+                if told[section][name] == fields[name].default:
+                    del told[section][name]
+        return digest(encode(told))
 
     def differences(self, other: "Contract") -> tuple[str, ...]:
         """Dotted names of the fields in which the two differ, with both values."""

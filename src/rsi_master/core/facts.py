@@ -26,6 +26,7 @@ from rsi_master.core.graph import (
     WorkerCreated,
     WorkerFinalised,
 )
+from rsi_master.core.probe import ProbeFailed, ProbeRecorded
 from rsi_master.core.run import (
     ActionDenied,
     ActionIntended,
@@ -66,6 +67,8 @@ FACTS: tuple[type[Fact], ...] = (
     ExperimentEnded,
     CancelAsked,
     IntegritySet,
+    ProbeRecorded,
+    ProbeFailed,
     WorkerCreated,
     WorkerFinalised,
     ReviewRequested,

@@ -7,6 +7,7 @@ from typing import Protocol
 from rsi_master.core.artifact import AnyRow, Artifact, Kind
 from rsi_master.core.experiment import ExperimentQueued, Proof, Rejection
 from rsi_master.core.job import Job, JobStatus
+from rsi_master.core.probe import ProbeResult, Window
 from rsi_master.core.score import ClaimResult, EvaluationResult, Split
 from rsi_master.core.sealed import Points, ScanReport, SealedSet
 
@@ -142,6 +143,15 @@ class Sealed(Protocol):
         """Generate with `checkpoint/model.safetensors` and grade; dev and confirm only.
 
         After `seconds` the process is given up with SealUnavailable.
+        """
+
+    def probe(
+        self, name: str, checkpoint: Path, window: Window, seconds: float | None = None
+    ) -> ProbeResult:
+        """What `checkpoint/model.safetensors` answers to open practice questions.
+
+        Raises Misuse where the window holds none or the weights do not fit. After `seconds` the
+        process is given up with SealUnavailable.
         """
 
     def claim(

@@ -15,7 +15,8 @@ class SealedSet(Value):
     """A sealed set by its salted digest; `protocol` covers template, decoding, grader and stops.
 
     `base` is the digest of the base's tensors; `openings` is how often the holdout may be claimed.
-    `verifier` is the benchmark's open verifier as `module:function`, which jobs may import.
+    `verifier` is the benchmark's open verifier as `module:function`, which jobs may import;
+    `practice` counts open questions, which belong to no split.
     """
 
     benchmark: str
@@ -27,6 +28,7 @@ class SealedSet(Value):
     tasks: tuple[str, ...]
     sources: tuple[str, ...]
     verifier: str | None = None
+    practice: int = 0
 
 
 class ScanReport(Value):

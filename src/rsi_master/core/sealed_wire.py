@@ -11,6 +11,7 @@ from pydantic import Field, TypeAdapter
 from rsi_master.core.artifact import AnyRow
 from rsi_master.core.errors import Broken, Misuse, PolicyDenied, RsiError, SealUnavailable
 from rsi_master.core.model import Value
+from rsi_master.core.probe import Window
 from rsi_master.core.score import Split
 from rsi_master.core.sealed import Points
 
@@ -57,6 +58,14 @@ class EvaluateRequest(Value):
     splits: Annotated[tuple[Split, ...], Field(min_length=1)]
 
 
+class ProbeRequest(Value):
+    """Put practice questions to the checkpoint whose descriptor comes with this frame."""
+
+    kind: Literal["probe"] = "probe"
+    name: Name
+    window: Window
+
+
 class ClaimRequest(Value):
     """Open the holdout for the champion and the base whose descriptors come with this frame."""
 
@@ -65,7 +74,13 @@ class ClaimRequest(Value):
 
 
 Request = Annotated[
-    OpenRequest | ScanRequest | PoolRequest | VerifyRequest | EvaluateRequest | ClaimRequest,
+    OpenRequest
+    | ScanRequest
+    | PoolRequest
+    | VerifyRequest
+    | EvaluateRequest
+    | ProbeRequest
+    | ClaimRequest,
     Field(discriminator="kind"),
 ]
 REQUEST: TypeAdapter[Request] = TypeAdapter(Request)

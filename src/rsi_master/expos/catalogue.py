@@ -17,12 +17,14 @@ from rsi_master.core.event import Event, Fact
 from rsi_master.core.model import Value
 from rsi_master.core.ports import ObjectStore, Sealed
 from rsi_master.core.state import State
+from rsi_master.expos.probing import Probing
 
 
 @dataclass(frozen=True)
 class Desk:
     """All that a handler may touch. Handlers read the state and return facts; they write nothing
-    but artifacts, which are idempotent. `prepared` is what the entry's `prepare` returned."""
+    but artifacts, which are idempotent. `prepared` is what the entry's `prepare` returned; to wait
+    at `probing` is for that alone."""
 
     state: State
     contract: Contract
@@ -30,6 +32,7 @@ class Desk:
     intent: str
     objects: ObjectStore
     sealed: Sealed
+    probing: Probing
     fresh: Callable[[], str]
     now: float
     recent: Callable[[int], tuple[Event, ...]]

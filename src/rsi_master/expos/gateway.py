@@ -23,6 +23,7 @@ from rsi_master.expos import refusals
 from rsi_master.expos.catalogue import Catalogue, Desk, Entry, Question
 from rsi_master.expos.ledger import Ledger, Ticket
 from rsi_master.expos.policy import decide
+from rsi_master.expos.probing import Probing
 from rsi_master.expos.refusals import Refusal, boundary, judging
 from rsi_master.expos.screen import HITS, Screen, texts
 from rsi_master.expos.tokens import Tokens
@@ -51,6 +52,7 @@ class Parts:
     sealed: Sealed
     clock: Clock
     ids: Ids
+    probing: Probing
 
 
 @dataclass(frozen=True)
@@ -227,6 +229,7 @@ class LocalGateway:
             intent=intent,
             objects=parts.objects,
             sealed=parts.sealed,
+            probing=parts.probing,
             fresh=parts.ids.fresh,
             now=parts.clock.now(),
             recent=self._recent,

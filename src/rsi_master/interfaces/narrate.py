@@ -23,6 +23,7 @@ from rsi_master.core.graph import (
     WorkerCreated,
     WorkerFinalised,
 )
+from rsi_master.core.probe import ProbeFailed, ProbeRecorded
 from rsi_master.core.run import (
     ActionDenied,
     ClaimFailed,
@@ -178,6 +179,17 @@ def _(fact: IntegritySet, event: Event, state: State) -> Told:
     if fact.integrity == "accepted":
         return None
     return "flagged", f"{words.short(fact.experiment)} by {fact.by}: {fact.reason}"
+
+
+@_tell.register
+def _(fact: ProbeRecorded, event: Event, state: State) -> Told:
+    asked = words.count(fact.questions, "practice question")
+    return fact.worker, f"probes {words.short(fact.experiment)}: {fact.right} right of {asked}"
+
+
+@_tell.register
+def _(fact: ProbeFailed, event: Event, state: State) -> Told:
+    return fact.worker, f"probes {words.short(fact.experiment)} in vain: {fact.reason}"
 
 
 @_tell.register

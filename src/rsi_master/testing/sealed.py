@@ -5,6 +5,7 @@ from pathlib import Path
 
 from rsi_master.core.artifact import AnyRow
 from rsi_master.core.errors import Misuse, SealUnavailable
+from rsi_master.core.probe import ProbeResult, Window
 from rsi_master.core.score import ClaimResult, EvaluationResult, Split
 from rsi_master.core.sealed import Points, ScanReport, SealedSet
 from rsi_master.core.sealed_wire import CHECKPOINT_FILE
@@ -47,6 +48,12 @@ class FakeSealed:
     ) -> EvaluationResult:
         """Score the checkpoint in that folder on dev or confirm; `name` is for logs."""
         return self._alive().evaluate(tuple(splits), _weights(checkpoint))
+
+    def probe(
+        self, name: str, checkpoint: Path, window: Window, seconds: float | None = None
+    ) -> ProbeResult:
+        """What the checkpoint in that folder answers to practice questions; `name` is for logs."""
+        return self._alive().probe(window, _weights(checkpoint))
 
     def claim(
         self, name: str, champion: Path, base: Path, seconds: float | None = None

@@ -60,6 +60,11 @@ class Sketch:
             for split, count in counts.items()
         }
 
+    def practice(self, secret: bytes, count: int) -> list[Question]:
+        """Fresh questions: the space is so large that none is drawn twice."""
+        rng, seen = Random(secret), set[str]()
+        return [_fresh(rng, task, seen) for task in TASKS for _ in range(count)]
+
     def pools(
         self, secret: bytes, drawn: Mapping[Split, Sequence[Question]]
     ) -> Mapping[str, list[AnyRow]]:

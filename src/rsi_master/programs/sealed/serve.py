@@ -18,6 +18,7 @@ from rsi_master.core.sealed_wire import (
     OpenRequest,
     PoolRequest,
     PoolRows,
+    ProbeRequest,
     Reply,
     ScanRequest,
     VerifiedRows,
@@ -130,6 +131,9 @@ def _handled(examiner: Examiner, received: Received) -> Value:
         case EvaluateRequest():
             (checkpoint,) = received.checkpoints(1)
             return examiner.evaluate(request.splits, checkpoint)
+        case ProbeRequest():
+            (checkpoint,) = received.checkpoints(1)
+            return examiner.probe(request.window, checkpoint)
         case ClaimRequest():
             champion, base = received.checkpoints(2)
             return examiner.claim(request.name, champion, base)

@@ -32,6 +32,10 @@ class ReasoningGym:
 
         return suite.draw(secret, counts)
 
+    def practice(self, secret: bytes, count: int) -> Sequence[Question]:
+        """None: every question outside the splits may stand in a pool."""
+        return ()
+
     def pools(
         self, secret: bytes, drawn: Mapping[Split, Sequence[Question]]
     ) -> Mapping[str, list[Row]]:
