@@ -170,7 +170,7 @@ def _mix(action: Derive, desk: Desk) -> DatasetRegistered | DatasetRefused:
     origins = {part for parent in parents for part in parent.source.origin.split("+")}
     operation: dict[str, object] = {"limit": action.limit, "shuffle": action.shuffle}
     if action.repeats:
-        operation["repeats"] = action.repeats
+        operation["repeats"] = list(action.repeats)
     source = Source(origin="+".join(sorted(origins)), parents=action.datasets, operation=operation)
     return register(
         rows[: action.limit],

@@ -39,7 +39,8 @@ class Filter(Action):
 
     @model_validator(mode="after")
     def _conditions_make_sense(self) -> Self:
-        if not any(getattr(self, name) not in (None, False) for name in CONDITIONS):
+        given = [getattr(self, name) for name in CONDITIONS]
+        if all(value is None or value is False for value in given):
             raise ValueError(f"name a condition: {', '.join(CONDITIONS)}")
         if self.unknown == "drop" and not self.verified:
             raise ValueError("unknown says what verified does; set verified too")

@@ -1,0 +1,220 @@
+"""The action `experiment.probe`: what a checkpoint answers to open practice questions."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Annotated
+
+from pydantic import Field
+
+from rsi_master.core.action import Action, Amounts, Role
+from rsi_master.core.artifact import Digest
+from rsi_master.core.budget import ZERO
+from rsi_master.core.canonical import encode
+from rsi_master.core.contract import Contract
+from rsi_master.core.errors import Broken, Misuse, RsiError
+from rsi_master.core.experiment import BASE
+from rsi_master.core.model import Value
+from rsi_master.core.probe import PracticeAnswer, ProbeFailed, ProbeRecorded, ProbeResult, Window
+from rsi_master.core.state import State
+from rsi_master.core.text import clean
+from rsi_master.domains.training import rules
+from rsi_master.expos.catalogue import Desk, Entry, Outcome, Question, Rule
+from rsi_master.expos.lineage import refusal_to_continue
+from rsi_master.expos.probing import Probe as Asked
+
+ExperimentId = Annotated[str, Field(pattern=r"^(base|[0-9a-f-]{8,36})$")]
+
+
+class Probe(Action):
+    """Put open practice questions to the base or to an accepted checkpoint of one's own or of a
+    designated predecessor, and see the whole outputs with their verdicts. Practice questions are
+    evaluated nowhere else. It takes device seconds, and a place among so many probes of a Worker as
+    the contract gives.
+    """
+
+    name = "experiment.probe"
+    effect = "work"
+
+    experiment: ExperimentId = BASE
+    window: Window = Window()
+
+
+class ProbeView(Value):
+    """What the checkpoint answered, and how many probes the Worker has left."""
+
+    experiment: str
+    total: int
+    start: int
+    answers: tuple[PracticeAnswer, ...]
+    device_seconds: float
+    left: int
+
+
+class FailedProbeView(Value):
+    """There are no answers; what the probe used stays spent."""
+
+    experiment: str
+    failed: str
+    device_seconds: float
+    left: int
+
+
+@dataclass(frozen=True)
+class Probed:
+    """The fact of a probe, its result, and how many are left after it."""
+
+    fact: ProbeRecorded | ProbeFailed
+    result: ProbeResult | None
+    left: int
+
+
+def _ask(action: Probe, desk: Desk) -> Probed:
+    checkpoint, weights = _checkpoint(desk.state, action.experiment)
+    asked = Asked(
+        name=f"probe-{desk.intent}",
+        worker=desk.caller.node,
+        checkpoint=checkpoint,
+        window=action.window,
+        seconds=reserve(action, desk.state, desk.contract).device_seconds,
+    )
+    found = desk.probing.ask(asked)
+    if isinstance(found.result, Misuse):
+        raise found.result
+    result = found.result
+    if isinstance(result, ProbeResult) and result.weights != weights:
+        result = Broken("OTHER_WEIGHTS", "the weights that answered are not those trained")
+    allowed = desk.contract.research.probes_per_worker
+    left = desk.state.probes_left(desk.caller.node, allowed) - 1
+    if isinstance(result, RsiError):
+        return Probed(_failed(action, desk, result, found.seconds), None, left)
+    return Probed(_recorded(action, desk, result), result, left)
+
+
+def _failed(action: Probe, desk: Desk, problem: RsiError, seconds: float) -> ProbeFailed:
+    return ProbeFailed(
+        intent=desk.intent,
+        worker=desk.caller.node,
+        experiment=action.experiment,
+        window=action.window,
+        reason=clean(problem.message),
+        seconds=seconds,
+    )
+
+
+def _recorded(action: Probe, desk: Desk, result: ProbeResult) -> ProbeRecorded:
+    lines = b"".join(encode(one.model_dump(mode="json")) + b"\n" for one in result.answers)
+    return ProbeRecorded(
+        intent=desk.intent,
+        worker=desk.caller.node,
+        experiment=action.experiment,
+        window=action.window,
+        questions=len(result.answers),
+        right=sum(one.verdict == "right" for one in result.answers),
+        outputs=desk.objects.put_bytes("outputs", lines),
+        weights=result.weights,
+        protocol=result.protocol,
+        seconds=result.seconds,
+    )
+
+
+def _record(_action: Probe, desk: Desk) -> Outcome:
+    """Generating and storing happened before, without the lock."""
+    found: Probed = desk.prepared
+    spent = Amounts(device_seconds=found.fact.seconds)
+    return Outcome(found, (found.fact,), spent=spent)
+
+
+def reserve(_action: Probe, state: State, _contract: Contract) -> Amounts:
+    """As much as one evaluation may take; a probe pays what it used."""
+    return Amounts(device_seconds=state.costs.scoring.device_seconds)
+
+
+def _checkpoint(state: State, name: str) -> tuple[str, Digest]:
+    """Digests of the artifact and of its tensors; the policy has seen that there is one."""
+    known = state.experiments.get(name)
+    if known is not None and known.checkpoint is not None:
+        return known.checkpoint.artifact.digest, known.checkpoint.proof.weights
+    assert state.opened is not None, "the run is opened before anybody acts"
+    return state.opened.base.digest, state.opened.sealed.base
+
+
+def _view(record: Probed, _contract: Contract) -> ProbeView | FailedProbeView:
+    fact, result = record.fact, record.result
+    if isinstance(fact, ProbeFailed) or result is None:
+        failed = fact.reason if isinstance(fact, ProbeFailed) else ""
+        return FailedProbeView(
+            experiment=fact.experiment,
+            failed=failed,
+            device_seconds=round(fact.seconds, 3),
+            left=record.left,
+        )
+    return ProbeView(
+        experiment=fact.experiment,
+        total=result.total,
+        start=fact.window.start,
+        answers=result.answers,
+        device_seconds=round(fact.seconds, 3),
+        left=record.left,
+    )
+
+
+def _practice_is_there(question: Question) -> str | None:
+    """The benchmark has practice questions, and the window lies among them."""
+    opened, window = question.state.opened, question.action.window
+    total = opened.sealed.practice if opened else 0
+    if opened is None or total == 0:
+        return "the sealed set has no practice questions to probe with"
+    if window.task is not None and window.task not in opened.sealed.tasks:
+        return f"there is no task {window.task!r}; there are {', '.join(opened.sealed.tasks)}"
+    if window.start >= total:
+        return f"there are {total} practice questions; start below that"
+    return None
+
+
+def _checkpoint_is_open(question: Question) -> str | None:
+    """The base, or what the Worker might continue."""
+    action = question.action
+    return refusal_to_continue(
+        question.state, question.caller.node, action.experiment, "experiment"
+    )
+
+
+def _probes_are_left(question: Question) -> str | None:
+    allowed = question.contract.research.probes_per_worker
+    if question.state.probes_left(question.caller.node, allowed):
+        return None
+    return f"the contract allows {allowed} probes a Worker and all are used"
+
+
+def _verification_stays_affordable(question: Question) -> str | None:
+    """A probe leaves enough to train and score what it looks at again, on a fresh seed."""
+    state, action = question.state, question.action
+    need = reserve(action, state, question.contract)
+    lineage = rules.lineage(state, (action.experiment,))
+    for name in lineage:
+        need = need.plus(state.costs.scoring).plus(rules.trained_again(state, name))
+    lacking = state.books.left().plus(_held_by_probes(state)).lacking(need)
+    if not lineage or not lacking:
+        return None
+    return f"the {lacking[0]} left would not cover the verification of {action.experiment}"
+
+
+def _held_by_probes(state: State) -> Amounts:
+    """What probes under way hold, this one among them when it is asked again after its work."""
+    held: Mapping[str, Amounts] = state.books.held
+    total = ZERO
+    for name, intent in state.intents.items():
+        if intent.action == Probe.name:
+            total = total.plus(held.get(name, ZERO))
+    return total
+
+
+ENTRY = Entry(Probe, _record, {Role.WORKER: _view}, reserve, _ask)
+RULES = (
+    Rule("active", Probe, rules.worker_is_active),
+    Rule("clock", Probe, rules.wall_clock_is_left),
+    Rule("practice", Probe, _practice_is_there),
+    Rule("lineage", Probe, _checkpoint_is_open),
+    Rule("probes", Probe, _probes_are_left),
+    Rule("verification", Probe, _verification_stays_affordable),
+)
