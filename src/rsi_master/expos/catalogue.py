@@ -11,6 +11,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from rsi_master.core.action import Action, Amounts, Caller, Role
+from rsi_master.core.budget import ZERO
 from rsi_master.core.contract import Contract
 from rsi_master.core.errors import Misuse
 from rsi_master.core.event import Event, Fact
@@ -94,12 +95,18 @@ class Domain:
 
 @dataclass(frozen=True)
 class Question:
-    """What a rule is asked."""
+    """What a rule is asked, before an action's intent and, with the intent's id, after it."""
 
     caller: Caller
     action: Any
     state: State
     contract: Contract
+    intent: str = ""
+
+    def left(self) -> Amounts:
+        """What is left of the budget, with what the action's own intent holds already."""
+        books = self.state.books
+        return books.left().plus(books.held.get(self.intent, ZERO))
 
 
 @dataclass(frozen=True)

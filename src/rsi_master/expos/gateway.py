@@ -155,7 +155,7 @@ class LocalGateway:
             with boundary(action.name):
                 prepared = entry.prepare(action, self._desk(caller, intent))
         with self._lock:
-            self._judge(request)
+            self._judge(request, intent)
             with boundary(action.name):
                 outcome = entry.handle(action, self._desk(caller, intent, prepared))
                 answer = entry.views[caller.role](outcome.record, parts.contract)
@@ -172,10 +172,10 @@ class LocalGateway:
             settled = self._parts.ledger.append(request.caller, (fact,))
         settled.wait()
 
-    def _judge(self, request: Request) -> None:
+    def _judge(self, request: Request, intent: str = "") -> None:
         """Raise a Refusal unless the policy allows the action and its node may still write."""
         parts, action, node = self._parts, request.action, request.caller.node
-        question = Question(request.caller, action, parts.state, parts.contract)
+        question = Question(request.caller, action, parts.state, parts.contract, intent)
         with judging(action):
             decision = decide(request.entry, question, parts.catalogue.rules)
         if decision.answer != "allow":

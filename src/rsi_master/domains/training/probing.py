@@ -1,6 +1,5 @@
 """The action `experiment.probe`: what a checkpoint answers to open practice questions."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Annotated
 
@@ -8,7 +7,6 @@ from pydantic import Field
 
 from rsi_master.core.action import Action, Amounts, Role
 from rsi_master.core.artifact import Digest
-from rsi_master.core.budget import ZERO
 from rsi_master.core.canonical import encode
 from rsi_master.core.contract import Contract
 from rsi_master.core.errors import Broken, Misuse, RsiError
@@ -193,20 +191,10 @@ def _verification_stays_affordable(question: Question) -> str | None:
     lineage = rules.lineage(state, (action.experiment,))
     for name in lineage:
         need = need.plus(state.costs.scoring).plus(rules.trained_again(state, name))
-    lacking = state.books.left().plus(_held_by_probes(state)).lacking(need)
+    lacking = question.left().lacking(need)
     if not lineage or not lacking:
         return None
     return f"the {lacking[0]} left would not cover the verification of {action.experiment}"
-
-
-def _held_by_probes(state: State) -> Amounts:
-    """What probes under way hold, this one among them when it is asked again after its work."""
-    held: Mapping[str, Amounts] = state.books.held
-    total = ZERO
-    for name, intent in state.intents.items():
-        if intent.action == Probe.name:
-            total = total.plus(held.get(name, ZERO))
-    return total
 
 
 ENTRY = Entry(Probe, _record, {Role.WORKER: _view}, reserve, _ask)

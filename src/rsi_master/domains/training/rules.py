@@ -131,7 +131,7 @@ def verification_stays_affordable(question: Question) -> str | None:
     need = once.plus(once)
     for name in lineage(state, action.parents()):
         need = need.plus(state.costs.scoring).plus(trained_again(state, name))
-    lacking = state.books.left().lacking(need)
+    lacking = question.left().lacking(need)
     if not lacking:
         return None
     return f"the {lacking[0]} left would not cover its verification; submit less or finalise"
