@@ -131,7 +131,7 @@ def test_without_a_reviewer_the_best_on_dev_is_followed() -> None:
 def test_steps_differ_in_kind_and_each_is_taken_once() -> None:
     known = [P, Q]
     kinds: list[object] = []
-    reviews = (FIRST,)
+    reviews: tuple[ReviewView, ...] = (FIRST,)
     for turn in range(4):
         moves = follow(board(*known, reviews=reviews))
         assert len(moves) <= STEPS_A_REVIEW

@@ -113,13 +113,13 @@ def test_the_first_training_is_one_pass_of_full_weights() -> None:
 
 
 def test_the_first_rate_falls_with_the_size_of_the_base() -> None:
-    rates = [
+    found = [
         first_recipe(TASK.model_copy(update={"base_parameters": size}), ROWS)["learning_rate"]
         for size in (10**5, 10**7, 10**9, 10**14)
     ]
-    assert rates == sorted(rates, reverse=True)  # type: ignore[type-var]
-    assert rates[0] == pytest.approx(0.003239 - 0.0001395 * 11.5129, rel=0.05)
-    assert rates[-1] == rates.LEAST
+    assert found == sorted(found, reverse=True)  # type: ignore[type-var]
+    assert found[0] == pytest.approx(0.003239 - 0.0001395 * 11.5129, rel=0.05)
+    assert found[-1] == rates.LEAST
     unknown = first_recipe(TASK.model_copy(update={"base_parameters": None}), ROWS)
     assert unknown["learning_rate"] == rates.LEAST
 
