@@ -124,14 +124,14 @@ def lineage_holds(events: Sequence[Event]) -> list[Flaw]:
 
 
 def scores_are_of_the_weights(events: Sequence[Event]) -> list[Flaw]:
-    """What was scored is what was trained."""
+    """What was scored, or answered a probe, is what was trained."""
     weights: dict[str, str] = {}
     flaws: list[Flaw] = []
     for event in events:
         fact = event.fact
         if isinstance(fact, CheckpointStored):
             weights[fact.experiment] = fact.proof.weights
-        elif isinstance(fact, EvaluationRecorded | ClaimScored):
+        elif isinstance(fact, EvaluationRecorded | ClaimScored | ProbeRecorded):
             scored = fact.result.weights if isinstance(fact, ClaimScored) else fact.weights
             if scored != weights.get(fact.experiment, scored):
                 flaws.append(_flaw("WEIGHTS_DIFFER", event, "scored weights are not those trained"))
@@ -166,10 +166,11 @@ def probes_are_paid(events: Sequence[Event]) -> list[Flaw]:
             if abs(spent - seconds) > 1e-6:
                 told = f"{spent:g} device seconds spent, its probe took {seconds:g}"
                 flaws.append(_flaw("BOOKS", event, told))
-    flaws += [
-        Flaw(code="BOOKS", where=f"intent {intent}", what="its probe was never paid")
-        for intent in took
-    ]
+    if _finished(events):
+        flaws += [
+            Flaw(code="BOOKS", where=f"intent {intent}", what="its probe was never paid")
+            for intent in took
+        ]
     return flaws
 
 
