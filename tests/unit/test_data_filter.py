@@ -337,8 +337,8 @@ def test_a_sealed_process_that_dies_meanwhile_leaves_a_failed_intent(
     monkeypatch.setattr(pool, "VERIFIED_AT_ONCE", 20)
     data, asked = rig.add(), rig.sealed.verify
 
-    def dying(found: Sequence[AnyRow]) -> tuple[Points, ...]:
-        answer = asked(found)
+    def dying(rows: Sequence[AnyRow]) -> tuple[Points, ...]:
+        answer = asked(rows)
         rig.sealed.die()
         return answer
 
@@ -354,10 +354,10 @@ def test_a_sealed_process_that_dies_meanwhile_leaves_a_failed_intent(
 def test_the_owner_works_on_while_rows_are_verified(rig: Rig) -> None:
     begun, go, asked = threading.Event(), threading.Event(), rig.sealed.verify
 
-    def slow(found: Sequence[AnyRow]) -> tuple[Points, ...]:
+    def slow(rows: Sequence[AnyRow]) -> tuple[Points, ...]:
         begun.set()
         assert go.wait(20)
-        return asked(found)
+        return asked(rows)
 
     data = rig.add()
     rig.sealed.verify = slow  # type: ignore[method-assign]

@@ -53,6 +53,8 @@ TASK = Assignment(
     experiments=(),
     running=0,
     left=3,
+    practice=0,
+    probes=0,
     base_parameters=453_088,
     base_dev=None,
 )

@@ -130,9 +130,12 @@ def test_device_seconds_are_reserved_and_what_was_used_is_spent(rig: Rig) -> Non
     before, held = rig.state.books.spent, []
     probe = rig.sealed.probe
 
-    def noting(*given: Any) -> ProbeResult:
+    def noting(
+        name: str, checkpoint: Path, window: Window, seconds: float | None = None
+    ) -> ProbeResult:
         held.append(rig.state.books.reserved().device_seconds)
-        return probe(*given).model_copy(update={"seconds": 2.5})
+        found = probe(name, checkpoint, window, seconds)
+        return found.model_copy(update={"seconds": 2.5})
 
     rest = rig.state.books.reserved().device_seconds
     rig.sealed.probe = noting  # type: ignore[method-assign]
@@ -205,7 +208,7 @@ def test_probes_of_a_worker_are_capped(rig: Rig) -> None:
     ],
 )
 def test_a_window_without_questions_is_refused(
-    rig: Rig, window: dict[str, object], code: str, word: str
+    rig: Rig, window: dict[str, Any], code: str, word: str
 ) -> None:
     problem = refused(rig, **window)
     assert problem.code == code
@@ -300,10 +303,12 @@ def test_a_probe_leaves_enough_to_verify_what_it_looks_at(tmp_path: Path) -> Non
 def test_a_sealed_process_that_dies_meanwhile_is_told_and_paid(rig: Rig) -> None:
     probe = rig.sealed.probe
 
-    def dying(*given: Any) -> ProbeResult:
+    def dying(
+        name: str, checkpoint: Path, window: Window, seconds: float | None = None
+    ) -> ProbeResult:
         rig.clock.at += 3.0
         rig.sealed.die()
-        return probe(*given)
+        return probe(name, checkpoint, window, seconds)
 
     before = rig.state.books.spent.device_seconds
     rig.sealed.probe = dying  # type: ignore[method-assign]
@@ -362,10 +367,12 @@ def held(rig: Rig) -> tuple[threading.Event, threading.Event]:
     """A sealed process that answers a probe once it may."""
     begun, go, probe = threading.Event(), threading.Event(), rig.sealed.probe
 
-    def slow(*given: Any) -> ProbeResult:
+    def slow(
+        name: str, checkpoint: Path, window: Window, seconds: float | None = None
+    ) -> ProbeResult:
         begun.set()
         assert go.wait(20)
-        return probe(*given)
+        return probe(name, checkpoint, window, seconds)
 
     rig.sealed.probe = slow  # type: ignore[method-assign]
     return begun, go

@@ -41,17 +41,17 @@ class Prober:
         probe, clock = waiting.probe, self._plant.clock
         begun = clock.monotonic()
         try:
-            result: ProbeResult | RsiError = self._answers(probe)
-            seconds = result.seconds
+            found = self._answers(probe)
+            probed = Probed(found.seconds, found)
         except RsiError as problem:
-            result, seconds = problem, min(clock.monotonic() - begun, probe.seconds)
+            probed = Probed(min(clock.monotonic() - begun, probe.seconds), problem)
         except BaseException as problem:
             waiting.told.set_exception(problem)
             raise
         finally:
             self._plant.compute.release(probe.name)
             self._wake()
-        waiting.told.set_result(Probed(seconds, result))
+        waiting.told.set_result(probed)
 
     def _answers(self, probe: Probe) -> ProbeResult:
         folder = self._plant.scratch / probe.name
