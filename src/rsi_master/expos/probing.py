@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from rsi_master.core.errors import Broken, Misuse, RsiError
 from rsi_master.core.probe import ProbeResult, Window
 
-PATIENCE = 900.0
+PATIENCE = 300.0
 """Seconds to wait until a probe begins."""
 
 
