@@ -258,17 +258,17 @@ LOOKS = [
     ),
     Row(
         "outputs on dev",
-        act("w2", "experiment.probe", window={"split": "dev"}),
+        act("w2", "experiment.probe", split="dev"),
         "BAD_ARGUMENT",
     ),
     Row(
         "outputs on prompts of one's own",
-        act("w2", "experiment.probe", window={"prompts": ["Q: add 1 and 2"]}),
+        act("w2", "experiment.probe", prompts=["Q: add 1 and 2"]),
         "BAD_ARGUMENT",
     ),
     Row(
         "outputs on a task that is none",
-        act("w2", "experiment.probe", window={"task": "holdout"}),
+        act("w2", "experiment.probe", task="holdout"),
         "PRACTICE",
     ),
     Row("outputs of a sibling", act("w2", "experiment.probe", experiment=third), "LINEAGE"),

@@ -314,6 +314,42 @@ def test_nano_knows_no_question_of_an_evaluation_split(tmp_path: Path) -> None:
     assert (1.0,) in found
 
 
+def test_a_filter_learns_nothing_of_nano_beyond_the_train_split(rig: Rig, tmp_path: Path) -> None:
+    """Questions of evaluation splits that were not drawn pass the scan: they stay, right or wrong,
+    until unknown ones are dropped, and then all of them go."""
+    from rsi_master.programs.nano.generator import suite
+    from rsi_master.programs.nano.weights import base_folder
+    from rsi_master.programs.sealed.nano import NANO
+    from rsi_master.programs.sealed.vault import read_base, seal
+
+    folder = seal(NANO, read_base(base_folder()), {"dev": 2, "holdout": 2}, tmp_path)
+    vault = load(folder, base_folder())
+    rig.sealed._examiner = Examiner(vault, Registry(folder, 1))
+    splits = ("practice", "dev", "confirm", "holdout", "twin")
+    drawn = suite.draw(b"another secret", dict.fromkeys(splits, 4))
+    undrawn = [item for split in splits for item in drawn[split] if item.task in ("sums", "chain")]
+    closed = [row(i.prompt, f" = {r}") for i in undrawn for r in (i.reference, "999")]
+    train = [
+        r for r in vault.pools["nano/direct"] if verifiers_of_nano(r.prompt, r.answers()[0]) == 1
+    ][:10]
+    wrong = [row(r.prompt, " = 999999") for r in train]
+    assert {verifiers_of_nano(r.prompt, r.completion) for r in wrong} == {0.0}
+    rig.sealed.pool = lambda source: (*closed, *train, *wrong)  # type: ignore[method-assign]
+    data = rig.add()
+    offered = rows(rig, data)
+    assert len(offered) > 0.9 * len((*closed, *train, *wrong))
+    kept = rows(rig, filtered(rig, data, verified=True).id)
+    assert kept == tuple(r for r in offered if r not in wrong)
+    strict = rows(rig, filtered(rig, data, verified=True, unknown="drop").id)
+    assert strict == tuple(r for r in offered if r in train)
+
+
+def verifiers_of_nano(prompt: str, answer: str) -> float | None:
+    from rsi_master.programs.nano.verifiers import points
+
+    return points(prompt, answer)
+
+
 @pytest.mark.parametrize(
     ("name", "word"), [("broken", "gives 7, no points"), ("missing", "cannot be loaded")]
 )

@@ -87,15 +87,10 @@ def test_practice_questions_lie_beside_the_items(folder: Path, base: Path) -> No
 
 def test_a_question_that_is_drawn_for_both_stays_sealed(tmp_path: Path, base: Path) -> None:
     class Careless(Sketch):
-        def practice(self, secret: bytes, count: int) -> list[Question]:
-            return [*self._drawn, *super().practice(secret, count)]
-
-        def draw(
-            self, secret: bytes, counts: Mapping[Split, int]
-        ) -> Mapping[Split, list[Question]]:
-            found = super().draw(secret, counts)
-            self._drawn = found["dev"]
-            return found
+        def practice(
+            self, secret: bytes, drawn: Mapping[Split, Sequence[Question]], count: int
+        ) -> list[Question]:
+            return [*drawn["dev"], *super().practice(secret, drawn, count)]
 
     folder = seal(Careless(), read_base(base), {"dev": 6, "practice": 2}, tmp_path / "home")
     vault = load(folder, base)

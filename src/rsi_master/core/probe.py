@@ -14,15 +14,17 @@ from rsi_master.core.event import Fact
 from rsi_master.core.model import Value
 from rsi_master.core.score import Verdict
 
-MOST_QUESTIONS = 64
+Task = Annotated[str, Field(min_length=1, max_length=100)]
+Start = Annotated[int, Field(ge=0)]
+Count = Annotated[int, Field(ge=1, le=64)]
 
 
 class Window(Value):
     """Which practice questions: of one task or of all, so many of them from `start` on."""
 
-    task: Annotated[str, Field(min_length=1, max_length=100)] | None = None
-    start: Annotated[int, Field(ge=0)] = 0
-    count: Annotated[int, Field(ge=1, le=MOST_QUESTIONS)] = 16
+    task: Task | None = None
+    start: Start = 0
+    count: Count = 16
 
 
 class PracticeAnswer(Value):

@@ -36,7 +36,7 @@ class SketchWorker:
             session.act(again[0], **again[1])
         elif task.purpose == "explore" and task.left and tried < len(self._settings):
             if self._looks and not tried and task.practice and task.probes:
-                session.act("experiment.probe", window={"count": 8})
+                session.act("experiment.probe", count=8)
             recipe = {"name": "sketch", **self._settings[tried]}
             session.act("experiment.submit", recipe=recipe, data=task.data[0])
         else:

@@ -184,7 +184,7 @@ class Rig:
         """A Worker puts practice questions to a checkpoint."""
         session = self.worker(node)
         return self.while_working(
-            lambda: session.act("experiment.probe", experiment=experiment, window=window)
+            lambda: session.act("experiment.probe", experiment=experiment, **window)
         )
 
     def score_base(self) -> None:

@@ -12,7 +12,16 @@ from rsi_master.core.contract import Contract
 from rsi_master.core.errors import Broken, Misuse, RsiError
 from rsi_master.core.experiment import BASE
 from rsi_master.core.model import Value
-from rsi_master.core.probe import PracticeAnswer, ProbeFailed, ProbeRecorded, ProbeResult, Window
+from rsi_master.core.probe import (
+    Count,
+    PracticeAnswer,
+    ProbeFailed,
+    ProbeRecorded,
+    ProbeResult,
+    Start,
+    Task,
+    Window,
+)
 from rsi_master.core.state import State
 from rsi_master.core.text import clean
 from rsi_master.domains.training import rules
@@ -24,17 +33,23 @@ ExperimentId = Annotated[str, Field(pattern=r"^(base|[0-9a-f-]{8,36})$")]
 
 
 class Probe(Action):
-    """Put open practice questions to the base or to an accepted checkpoint of one's own or of a
-    designated predecessor, and see the whole outputs with their verdicts. Practice questions are
-    evaluated nowhere else. It takes device seconds, and a place among so many probes of a Worker as
-    the contract gives.
+    """Put `count` open practice questions, of one task or of all, to the base or to an accepted
+    checkpoint of one's own or of a designated predecessor, and see the whole outputs with their
+    verdicts. The questions score nothing anywhere. A probe takes device seconds, and one of as many
+    as the contract gives a Worker.
     """
 
     name = "experiment.probe"
     effect = "work"
 
     experiment: ExperimentId = BASE
-    window: Window = Window()
+    task: Task | None = None
+    start: Start = 0
+    count: Count = 16
+
+    def window(self) -> Window:
+        """Which questions are asked."""
+        return Window(task=self.task, start=self.start, count=self.count)
 
 
 class ProbeView(Value):
@@ -72,7 +87,7 @@ def _ask(action: Probe, desk: Desk) -> Probed:
         name=f"probe-{desk.intent}",
         worker=desk.caller.node,
         checkpoint=checkpoint,
-        window=action.window,
+        window=action.window(),
         seconds=reserve(action, desk.state, desk.contract).device_seconds,
     )
     found = desk.probing.ask(asked)
@@ -93,7 +108,7 @@ def _failed(action: Probe, desk: Desk, problem: RsiError, seconds: float) -> Pro
         intent=desk.intent,
         worker=desk.caller.node,
         experiment=action.experiment,
-        window=action.window,
+        window=action.window(),
         reason=clean(problem.message),
         seconds=seconds,
     )
@@ -105,7 +120,7 @@ def _recorded(action: Probe, desk: Desk, result: ProbeResult) -> ProbeRecorded:
         intent=desk.intent,
         worker=desk.caller.node,
         experiment=action.experiment,
-        window=action.window,
+        window=action.window(),
         questions=len(result.answers),
         right=sum(one.verdict == "right" for one in result.answers),
         outputs=desk.objects.put_bytes("outputs", lines),
@@ -158,7 +173,7 @@ def _view(record: Probed, _contract: Contract) -> ProbeView | FailedProbeView:
 
 def _practice_is_there(question: Question) -> str | None:
     """The benchmark has practice questions, and the window lies among them."""
-    opened, window = question.state.opened, question.action.window
+    opened, window = question.state.opened, question.action.window()
     total = opened.sealed.practice if opened else 0
     if opened is None or total == 0:
         return "the sealed set has no practice questions to probe with"

@@ -71,8 +71,8 @@ def seal(
     scored = {split: counts[split] for split in _SPLITS if split in counts}
     drawn = benchmark.draw(_derived(secret, "draw"), scored)
     items = {split: _sealed(secret, split, drawn.get(split, ())) for split in _SPLITS}
-    practice = _practice(benchmark, secret, counts.get("practice", 0), items)
     pools = benchmark.pools(_derived(secret, "pools"), drawn)
+    practice = _practice(benchmark, secret, drawn, counts.get("practice", 0))
     holds = {name: kind_of(f"source {name}", rows) for name, rows in pools.items() if rows}
     public = SealedSet(
         benchmark=benchmark.name,
@@ -132,13 +132,16 @@ def read_base(folder: Path) -> Base:
 
 
 def _practice(
-    benchmark: Benchmark, secret: bytes, count: int, sealed: Mapping[Split, Sequence[Item]]
+    benchmark: Benchmark,
+    secret: bytes,
+    drawn: Mapping[Split, Sequence[Question]],
+    count: int,
 ) -> tuple[Item, ...]:
     """Open questions; what a careless benchmark drew for both stays sealed."""
     if not count:
         return ()
-    scanner = Scanner([item for found in sealed.values() for item in found], ())
-    found = benchmark.practice(_derived(secret, "practice"), count)
+    scanner = Scanner([question for found in drawn.values() for question in found], ())
+    found = benchmark.practice(_derived(secret, "pools"), drawn, count)
     return _sealed(secret, "practice", [q for q in found if not scanner.asks(q.prompt)])
 
 

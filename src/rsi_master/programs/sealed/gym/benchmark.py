@@ -32,9 +32,14 @@ class ReasoningGym:
 
         return suite.draw(secret, counts)
 
-    def practice(self, secret: bytes, count: int) -> Sequence[Question]:
-        """None: every question outside the splits may stand in a pool."""
-        return ()
+    def practice(
+        self, secret: bytes, drawn: Mapping[Split, Sequence[Question]], count: int
+    ) -> Sequence[Question]:
+        """Questions of the part `train` that come after those of the pools."""
+        _require()
+        from rsi_master.programs.sealed.gym import suite  # noqa: PLC0415 - optional, 3 s
+
+        return suite.practice(secret, [one for found in drawn.values() for one in found], count)
 
     def pools(
         self, secret: bytes, drawn: Mapping[Split, Sequence[Question]]
