@@ -318,6 +318,7 @@ def test_a_filter_learns_nothing_of_nano_beyond_the_train_split(rig: Rig, tmp_pa
     """Questions of evaluation splits that were not drawn pass the scan: they stay, right or wrong,
     until unknown ones are dropped, and then all of them go."""
     from rsi_master.programs.nano.generator import suite
+    from rsi_master.programs.nano.partition import Split
     from rsi_master.programs.nano.weights import base_folder
     from rsi_master.programs.sealed.nano import NANO
     from rsi_master.programs.sealed.vault import read_base, seal
@@ -325,7 +326,7 @@ def test_a_filter_learns_nothing_of_nano_beyond_the_train_split(rig: Rig, tmp_pa
     folder = seal(NANO, read_base(base_folder()), {"dev": 2, "holdout": 2}, tmp_path)
     vault = load(folder, base_folder())
     rig.sealed._examiner = Examiner(vault, Registry(folder, 1))
-    splits = ("practice", "dev", "confirm", "holdout", "twin")
+    splits: tuple[Split, ...] = ("practice", "dev", "confirm", "holdout", "twin")
     drawn = suite.draw(b"another secret", dict.fromkeys(splits, 4))
     undrawn = [item for split in splits for item in drawn[split] if item.task in ("sums", "chain")]
     closed = [row(i.prompt, f" = {r}") for i in undrawn for r in (i.reference, "999")]
