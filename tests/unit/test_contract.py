@@ -7,7 +7,7 @@ import pytest
 from pydantic import BaseModel
 
 from rsi_master.core.canonical import digest, encode
-from rsi_master.core.contract import LATER, Contract, parse
+from rsi_master.core.contract import ADDED, Contract, parse
 from rsi_master.core.errors import Refused
 
 Model = TypeVar("Model", bound=BaseModel)
@@ -132,9 +132,9 @@ def with_other(model: Model, path: tuple[str, ...]) -> Model:
 def test_later_keys_at_their_defaults_leave_a_digest_as_it_was() -> None:
     contract = parse(TEXT, "small.toml")
     told = contract.model_dump(mode="json")
-    for section, names in LATER.items():
-        for name in names:
-            del told[section][name]
+    for section, added in ADDED.items():
+        for name, default in added.items():
+            assert told[section].pop(name) == default
     assert contract.digest() == digest(encode(told))
     spelt = TEXT + "\n[evaluator]\npractice = 8\n\n[research]\nprobes_per_worker = 6\n"
     assert parse(spelt, "small.toml").digest() == contract.digest()

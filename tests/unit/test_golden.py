@@ -75,7 +75,7 @@ def test_a_registration_of_version_1_holds_rows() -> None:
 
 
 def test_what_version_1_did_not_know_is_not_read_as_version_1() -> None:
-    with pytest.raises(Finding, match="an older version has no field 'holds'") as found:
+    with pytest.raises(Finding, match="version 1 has no field 'holds'") as found:
         CODEC.read(changed(holds="pairs"))
     assert found.value.code == "EVENT_UNREADABLE"
     with pytest.raises(Finding, match="event cannot be read"):

@@ -1,7 +1,7 @@
 """The contract: the frozen rules of a run. Its digest stands in every event.
 
 The digest is over the canonical JSON of the parsed model with all defaults, so comments and order
-of the TOML do not matter and every default is part of the promise; see `LATER` for what is not.
+of the TOML do not matter and every default is part of the promise; see `ADDED` for what is not.
 """
 
 import difflib
@@ -20,6 +20,14 @@ from rsi_master.core.score import Feedback
 Share = Annotated[float, Field(gt=0, le=1)]
 
 
+# Keys of contract version 1 that the first release did not have, with their defaults.
+ADDED: Mapping[str, Mapping[str, object]] = {
+    "evaluator": {"practice": 8},
+    "policy": {"seeds_of_promotion": 1, "promoted": 2},
+    "research": {"probes_per_worker": 6},
+}
+
+
 def _distinct(items: tuple[str, ...]) -> tuple[str, ...]:
     twice = [item for item in items if items.count(item) > 1]
     if twice:
@@ -33,13 +41,6 @@ Name = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_-]{0,40}$")]
 
 # The way to make a checkpoint that no package brings.
 MERGE = "merge"
-# Keys that came after the first contracts, by section. At its default such a key is no part of the
-# digest, so that a contract of before keeps the one that its record bears.
-LATER: Mapping[str, tuple[str, ...]] = {
-    "evaluator": ("practice",),
-    "research": ("probes_per_worker",),
-    "policy": ("seeds_of_promotion", "promoted"),
-}
 
 
 class Section(Value):
@@ -151,14 +152,14 @@ class Contract(Section):
         return self
 
     def digest(self) -> str:
-        """The digest that identifies these rules."""
-        told = self.model_dump(mode="json")
-        for section, names in LATER.items():
-            fields = type(getattr(self, section)).model_fields
-            for name in names:
-                if told[section][name] == fields[name].default:
-                    del told[section][name]
-        return digest(encode(told))
+        """The digest that identifies these rules. What a later release added counts only where it
+        is set, so that a contract keeps its digest."""
+        rules = self.model_dump(mode="json")
+        for section, added in ADDED.items():
+            for name, default in added.items():
+                if rules[section][name] == default:
+                    del rules[section][name]
+        return digest(encode(rules))
 
     def differences(self, other: "Contract") -> tuple[str, ...]:
         """Dotted names of the fields in which the two differ, with both values."""

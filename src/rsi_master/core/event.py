@@ -26,11 +26,11 @@ class Fact(Value):
 
     @classmethod
     def extended(cls, fields: Mapping[str, object], **added: object) -> Mapping[str, object]:
-        """The fields of an older version with those that a later one added; raises ValueError
-        where one of them is there already."""
+        """The fields of version 1 with those that a later version added; raises ValueError where
+        one of them is there already."""
         odd = sorted(fields.keys() & added.keys())
         if odd:
-            raise ValueError(f"{cls.type} of an older version has no field {odd[0]!r}")
+            raise ValueError(f"{cls.type} version 1 has no field {odd[0]!r}")
         return {**fields, **added}
 
 
