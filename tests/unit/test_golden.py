@@ -105,3 +105,14 @@ def test_an_event_is_shown_as_it_was_recorded(tmp_path: Path) -> None:
     assert "dataset.registered, version 1\n" in shown
     assert "holds" not in shown
     assert '"sketch/clean"' in shown
+
+
+def test_a_run_of_version_2_had_no_practice_questions() -> None:
+    raw = decode(CODEC.read(BODIES[0]).to_bytes())
+    assert isinstance(raw, dict)
+    sealed = dict(raw["fact"]["sealed"])
+    assert sealed.pop("practice") == 0
+    old = {**raw, "version": 2, "fact": {**raw["fact"], "sealed": sealed}}
+    assert CODEC.read(encode(old)) == CODEC.read(BODIES[0])
+    with pytest.raises(Finding, match="no field 'practice'"):
+        CODEC.read(encode({**raw, "version": 2}))
