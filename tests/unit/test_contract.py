@@ -75,7 +75,7 @@ def test_an_unknown_key_without_a_close_one_is_refused_plainly() -> None:
         ('sources = ["nano/one"]', 'sources = "nano/one"', "policy.sources = 'nano/one'"),
         ('sources = ["nano/one"]', "", "key 'policy.sources' is missing"),
         ('target = "add numbers"', "", "key 'target' is missing"),
-        ("[policy]", "[policy]\nmerging = true", "policy.merging = True"),
+        ("[policy]", "[policy]\nmerging = 1", "policy.merging = 1"),
     ],
 )
 def test_a_wrong_value_is_one_line_with_place_and_value(old: str, new: str, words: str) -> None:
