@@ -124,7 +124,12 @@ WEIGHTS = [
     Row("flagged weights", submit("w2", init=lambda w: w.flagged), "LINEAGE", LEGAL),
     *(
         Row(f"an action for weights: {name}", act("w2", name, source="hub"), "UNKNOWN_ACTION")
-        for name in ("model.download", "checkpoint.upload", "checkpoint.merge", "experiment.merge")
+        for name in ("model.download", "checkpoint.upload", "checkpoint.merge")
+    ),
+    Row(
+        "a merge that the contract does not allow",
+        act("w2", "experiment.merge", others=lambda w: (w.first,)),
+        "MERGING",
     ),
 ]
 EXTRAS = [
