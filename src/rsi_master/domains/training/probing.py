@@ -40,7 +40,7 @@ class Probe(Action):
     """
 
     name = "experiment.probe"
-    effect = "work"
+    effect = "record"
 
     experiment: ExperimentId = BASE
     task: Task | None = None
@@ -74,11 +74,12 @@ class FailedProbeView(Value):
 
 @dataclass(frozen=True)
 class Probed:
-    """The fact of a probe, its result, and how many are left after it."""
+    """The fact of a probe, the answers of `total` that there are, and how many probes are left."""
 
     fact: ProbeRecorded | ProbeFailed
-    result: ProbeResult | None
     left: int
+    answers: tuple[PracticeAnswer, ...] = ()
+    total: int = 0
 
 
 def _ask(action: Probe, desk: Desk) -> Probed:
@@ -99,8 +100,8 @@ def _ask(action: Probe, desk: Desk) -> Probed:
     allowed = desk.contract.research.probes_per_worker
     left = desk.state.probes_left(desk.caller.node, allowed) - 1
     if isinstance(result, RsiError):
-        return Probed(_failed(action, desk, result, found.seconds), None, left)
-    return Probed(_recorded(action, desk, result), result, left)
+        return Probed(_failed(action, desk, result, found.seconds), left)
+    return Probed(_recorded(action, desk, result), left, result.answers, result.total)
 
 
 def _failed(action: Probe, desk: Desk, problem: RsiError, seconds: float) -> ProbeFailed:
@@ -152,21 +153,20 @@ def _checkpoint(state: State, name: str) -> tuple[str, Digest]:
 
 
 def _view(record: Probed, _contract: Contract) -> ProbeView | FailedProbeView:
-    fact, result = record.fact, record.result
-    if isinstance(fact, ProbeFailed) or result is None:
-        failed = fact.reason if isinstance(fact, ProbeFailed) else ""
+    fact, seconds = record.fact, round(record.fact.seconds, 3)
+    if isinstance(fact, ProbeFailed):
         return FailedProbeView(
             experiment=fact.experiment,
-            failed=failed,
-            device_seconds=round(fact.seconds, 3),
+            failed=fact.reason,
+            device_seconds=seconds,
             left=record.left,
         )
     return ProbeView(
         experiment=fact.experiment,
-        total=result.total,
+        total=record.total,
         start=fact.window.start,
-        answers=result.answers,
-        device_seconds=round(fact.seconds, 3),
+        answers=record.answers,
+        device_seconds=seconds,
         left=record.left,
     )
 
