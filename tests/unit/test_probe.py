@@ -446,6 +446,22 @@ def until_done(answer: Any, step: Callable[[], None]) -> None:
         time.sleep(0.001)
 
 
+def test_answers_that_are_refused_after_the_work_are_paid(rig: Rig) -> None:
+    before = rig.state.books.spent.device_seconds
+    begun, go = held(rig)
+    with ThreadPoolExecutor(1) as caller:
+        probing = caller.submit(rig.worker("w2").act, "experiment.probe")
+        until(rig, begun.is_set)
+        rig.operator().act("run.pause", reason="lunch")
+        go.set()
+        with pytest.raises(PolicyDenied, match="paused"):
+            probing.result(20)
+    assert rig.state.books.spent.device_seconds > before
+    assert (rig.state.probes, rig.state.intents) == ({}, {})
+    (settled,) = [f for f in rig.facts(ActionSettled) if f.spent.device_seconds]
+    assert (settled.outcome, settled.code) == ("failed", "PAUSED")
+
+
 def test_a_paused_run_keeps_a_probe_waiting(rig: Rig) -> None:
     with ThreadPoolExecutor(1) as caller:
         probing = caller.submit(rig.worker("w2").act, "experiment.probe")

@@ -154,7 +154,7 @@ def one_claim(events: Sequence[Event]) -> list[Flaw]:
 
 
 def probes_are_paid(events: Sequence[Event]) -> list[Flaw]:
-    """What an action spends by itself is what its probe took."""
+    """What an action that is done spends by itself is what its probe took."""
     took: dict[str, float] = {}
     flaws: list[Flaw] = []
     for event in events:
@@ -163,7 +163,7 @@ def probes_are_paid(events: Sequence[Event]) -> list[Flaw]:
             took[fact.intent] = took.get(fact.intent, 0.0) + fact.seconds
         elif isinstance(fact, ActionSettled):
             spent, seconds = fact.spent.device_seconds, took.pop(fact.intent, 0.0)
-            if abs(spent - seconds) > 1e-6:
+            if fact.outcome == "done" and abs(spent - seconds) > 1e-6:
                 told = f"{spent:g} device seconds spent, its probe took {seconds:g}"
                 flaws.append(_flaw("BOOKS", event, told))
     if _finished(events):
@@ -194,8 +194,8 @@ def within(budget: Budget) -> Check:
         for event in events:
             if isinstance(event.fact, ExperimentEnded | ClaimScored | ClaimFailed | ActionSettled):
                 spent = spent.plus(event.fact.spent)
-            attempts += isinstance(
-                event.fact, AttemptEnded | ClaimOpened | ProbeRecorded | ProbeFailed
+            attempts += isinstance(event.fact, AttemptEnded | ClaimOpened) or (
+                isinstance(event.fact, ActionSettled) and event.fact.spent != ZERO
             )
         allowed = limit.plus(Amounts(device_seconds=SLACK_SECONDS * attempts))
         return [

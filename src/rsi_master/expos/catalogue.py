@@ -5,7 +5,7 @@ without a view may not use the action at all.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from pydantic import ValidationError
@@ -47,13 +47,13 @@ class Outcome:
     record: object
     facts: tuple[Fact, ...] = ()
     heir: str | None = None
-    spent: Amounts = field(default_factory=Amounts)
 
 
 Handler = Callable[[Any, Desk], Outcome]
 View = Callable[[Any, Contract], Value]
 Reserve = Callable[[Any, State, Contract], Amounts]
 Prepare = Callable[[Any, Desk], object]
+Used = Callable[[Any], Amounts]
 
 
 @dataclass(frozen=True)
@@ -75,6 +75,7 @@ class Entry:
 
     A handler holds the owner's one lock, so slow work stands in `prepare`: it runs before, without
     the lock, when the intent is durable. The state may change under it; the policy is asked again.
+    `used` says what that work took of the budget: it is spent, also when the action fails then.
     """
 
     action: type[Action]
@@ -82,6 +83,7 @@ class Entry:
     views: Mapping[Role, View]
     reserve: Reserve | None = None
     prepare: Prepare | None = None
+    used: Used | None = None
 
 
 @dataclass(frozen=True)

@@ -134,8 +134,11 @@ def _recorded(action: Probe, desk: Desk, result: ProbeResult) -> ProbeRecorded:
 def _record(_action: Probe, desk: Desk) -> Outcome:
     """Generating and storing happened before, without the lock."""
     found: Probed = desk.prepared
-    spent = Amounts(device_seconds=found.fact.seconds)
-    return Outcome(found, (found.fact,), spent=spent)
+    return Outcome(found, (found.fact,))
+
+
+def _used(found: Probed) -> Amounts:
+    return Amounts(device_seconds=found.fact.seconds)
 
 
 def reserve(_action: Probe, state: State, _contract: Contract) -> Amounts:
@@ -212,7 +215,7 @@ def _verification_stays_affordable(question: Question) -> str | None:
     return f"the {lacking[0]} left would not cover the verification of {action.experiment}"
 
 
-ENTRY = Entry(Probe, _record, {Role.WORKER: _view}, reserve, _ask)
+ENTRY = Entry(Probe, _record, {Role.WORKER: _view}, reserve, _ask, _used)
 RULES = (
     Rule("active", Probe, rules.worker_is_active),
     Rule("clock", Probe, rules.wall_clock_is_left),
