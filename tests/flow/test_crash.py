@@ -54,6 +54,7 @@ def test_killed_at_every_named_point(tmp_path: Path) -> None:
     assert [flaw.code for flaw in check(folder).flaws] == ["NOTE_MISSING"]
     assert owner(folder, home).wait(PATIENCE) == 0
     balanced(read(folder))
+    assert any(isinstance(event.fact, ProbeRecorded) for event in read(folder).events)
     assert check(folder).flaws == ()
 
 
@@ -157,7 +158,6 @@ def balanced(record: Record) -> None:
     claims = sum(f.spent.device_seconds for f in facts if isinstance(f, ClaimScored | ClaimFailed))
     probes = sum(fact.seconds for fact in facts if isinstance(fact, ProbeRecorded | ProbeFailed))
     assert state.books.spent.device_seconds == pytest.approx(attempts + claims + probes)
-    assert probes > 0
     lost = [f for f in facts if isinstance(f, AttemptEnded) and f.ending == "lost"]
     assert all(fact.seconds >= 0 for fact in lost)
     assert not any(record.folder.spool.glob("*.t*")), "a job folder was left behind"
