@@ -18,9 +18,9 @@ from rsi_master.interfaces.report.document import (
 from rsi_master.interfaces.report.subject import Subject
 
 NEVER_THE_SAME = (
-    "A new run under the same contract draws other sealed items, and its roles may choose otherwise. "
-    "A recorded training repeats bit by bit on one type of processor, with one thread count and the "
-    "versions below."
+    "A new run under the same contract draws other sealed items, and its roles may choose "
+    "otherwise. A recorded training repeats bit by bit on one type of processor, with one thread "
+    "count and the versions below."
 )
 
 
