@@ -72,7 +72,8 @@ def test_a_route_joins_its_boxes_and_runs_through_none(
         assert end == pytest.approx((target.x, target.y + half), abs=0.2)
         assert len(route.points) == 2 * (target.layer - source.layer)
         for (x, y), (to_x, to_y) in zip(route.points[1:-1:2], route.points[2::2], strict=True):
-            assert (y, to_x) == (to_y, pytest.approx(x + SIZES.width))
+            assert y == to_y
+            assert to_x == pytest.approx(x + SIZES.width)
             here = [box for box in plan.boxes if box.x == pytest.approx(x)]
             assert all(not box.y < y < box.y + SIZES.height for box in here)
 

@@ -58,8 +58,8 @@ def element(tag: str, *children: Node, **attributes: Attribute | None) -> Elemen
 
 
 def text(words: str) -> str:
-    """The words as text of HTML that is nothing else."""
-    return escape(visible(words), quote=True)
+    """The words as text of HTML that is nothing else; of control characters line ends stay."""
+    return escape("\n".join(map(visible, words.split("\n"))), quote=True)
 
 
 def _name(key: str) -> str:

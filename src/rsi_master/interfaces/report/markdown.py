@@ -26,7 +26,7 @@ from rsi_master.interfaces.report.document import (
 )
 from rsi_master.interfaces.report.refs import event_anchor
 
-_MARKUP: Final = re.compile(r"[\\`*_\[\]|~$]|(?<=:)//|(?<=[wW]{3})\.|^(?:[-=+#]|\d+[.)])")
+_MARKUP: Final = re.compile(r"[\\`*_\[\]|~$]|(?<=:)//|(?<=[wW]{3})\.|^(?:[-=+#]|\d+[.)](?=\s|$))")
 _ENTITIES: Final = {"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;"}
 
 
