@@ -264,7 +264,7 @@ def test_lineage_integrity_and_purpose_of_an_experiment_are_told(tmp_path: Path)
     found = page(whole(tmp_path / "run"))
     row = cells(found, "experiment-v1")
     assert row[1] == "w3 , to verify, seed 0, again a2"
-    assert row[3] == "v0 \u2190 base"
+    assert row[3] == "continues v0 , back to base"
     assert "FLAGGED: seen" in cells(found, "experiment-b2")[7]
 
 
@@ -275,8 +275,8 @@ def test_the_research_graph_is_drawn_and_told(tmp_path: Path) -> None:
     assert {tag.attributes["href"] for tag in drawn.all("a")} == {
         f"#node-{name}" for name in ("w1", "w2", "w3", "r1")
     }
-    assert "\u2605 w3 direction 1 verifies" in drawn.text()
-    assert "w2 direction 2" in drawn.text()
+    assert "\u2605 w3 \u00b7 direction 1, verifies" in drawn.text()
+    assert "w2 \u00b7 direction 2" in drawn.text()
     assert drawn.all("desc")[0].text() == "4 nodes; edges: w1 to r1, w2 to r1, w1 to w3"
     shown = page(subject)
     assert cells(shown, "node-w2")[5] == "closed"
@@ -312,7 +312,7 @@ def test_a_merge_goes_back_to_all_its_parents(tmp_path: Path) -> None:
     state = subject.record.state
     assert directions.best_path(state) == {"w1", "w2", "w3"}
     assert directions.numbered(state) == {"w1": 1, "w2": 2, "w3": 2}
-    assert cells(page(subject), "experiment-m1")[3].split(" \u2190 ") == ["a1", "b1", "base"]
+    assert cells(page(subject), "experiment-m1")[3] == "merges a1 , b1 , back to base"
 
 
 def test_the_curve_rises_with_what_was_accepted(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ from rsi_master.core.experiment import (
     ExperimentQueued,
     IntegritySet,
 )
-from rsi_master.core.lineage import ancestors
+from rsi_master.core.lineage import ancestors, parents
 from rsi_master.core.score import Scored, Split
 from rsi_master.core.state import State
 from rsi_master.expos.lineage import taint
@@ -87,10 +87,14 @@ def _data(subject: Subject, name: str) -> Line:
 
 
 def _lineage(subject: Subject, name: str) -> Line:
-    """All that it continues, nearest first."""
-    state = subject.record.state
-    found = tuple((subject.refs.experiment(one),) for one in ancestors(state, name))
-    return joined(found, " \u2190 ") if name != BASE else ()
+    """What it continues or merges, and what that goes back to, nearest first."""
+    state, refs = subject.record.state, subject.refs
+    direct = parents(state, name)
+    if not direct:
+        return ()
+    further = [one for one in ancestors(state, name) if one not in direct]
+    back: Line = (", back to ", *refs.experiments(further)) if further else ()
+    return ("merges " if len(direct) > 1 else "continues ", *refs.experiments(direct), *back)
 
 
 def _score(subject: Subject, experiment: Experiment, split: Split) -> Line:

@@ -67,7 +67,7 @@ def graph(subject: Subject) -> Section:
     looks = _looks(state)
     table = Table(
         "The same as a table, in order of birth.",
-        ("node", "kind", "direction", "what it is about", "after", "state", "dev", "record"),
+        ("node", "kind", "direction", "what it is about", "builds on", "state", "dev", "record"),
         tuple(_row(subject, look) for look in looks.values()),
     )
     return Section(title, "graph", (Figure(drawing(state), READING), table, *_untried(subject)))
@@ -155,9 +155,9 @@ def _labels(look: Look) -> tuple[str, str, str]:
     star = "\u2605 " if look.best else ""
     created = look.node.created
     if isinstance(created, ReviewRequested):
-        return f"{star}{look.node.id} review", f"of {words.listed(created.scope)}", look.fate
-    verifies = " verifies" if created.purpose == "verify" else ""
-    head = f"{star}{look.node.id} direction {look.direction}{verifies}"
+        return f"{star}{look.node.id} \u00b7 review", f"of {words.listed(created.scope)}", look.fate
+    verifies = ", verifies" if created.purpose == "verify" else ""
+    head = f"{star}{look.node.id} \u00b7 direction {look.direction}{verifies}"
     dev = f", dev {look.score}" if look.score else ""
     return head, cut(created.direction, LABEL_CHARS), f"{look.fate}{dev}"
 

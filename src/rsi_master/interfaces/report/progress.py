@@ -21,6 +21,7 @@ LEFT, RIGHT, TOP, BOTTOM = 56.0, 24.0, 16.0, 48.0
 DOT: Final = 4.0
 TICKS: Final = 6
 GRID: Final = 10
+END: Final = {"text_anchor": "end"}
 READING = (
     "Device time is that of all attempts so far, also of those that failed. The line is the best "
     "accepted score, its band the 95 % interval of that score; the dashed line is the base. Filled "
@@ -137,7 +138,7 @@ def _grid(scale: Scale) -> Iterator[Element]:
         y = scale.y(tenth / GRID)
         yield element("line", class_="grid", x1=LEFT, y1=y, x2=WIDTH - RIGHT, y2=y)
         label = f"{100 * tenth // GRID} %"
-        yield element("text", label, class_="small", x=LEFT - 8, y=y + 4, text_anchor="end")
+        yield element("text", label, class_="small", x=LEFT - 8, y=y + 4, **END)
     for seconds in ticks(scale.seconds):
         x, y = scale.x(seconds), HEIGHT - BOTTOM
         yield element("line", class_="axis", x1=x, y1=y, x2=x, y2=y + 5)
@@ -169,6 +170,7 @@ def _base(found: Sequence[Mark], scale: Scale) -> Iterator[Element]:
         if mark.experiment == BASE:
             y = scale.y(mark.score.value)
             yield element("line", class_="base", x1=LEFT, y1=y, x2=WIDTH - RIGHT, y2=y)
+            yield element("text", "base", class_="small", x=WIDTH - RIGHT, y=y - 4, **END)
 
 
 def _mark(number: int, mark: Mark, scale: Scale) -> Iterator[Element]:
