@@ -13,9 +13,9 @@ from rsi_master.adapters.store.sqlite import SqliteEvents
 from rsi_master.app.folder import RunFolder
 from rsi_master.app.home import Home
 from rsi_master.core.action import OS, Amounts, Caller, Role
-from rsi_master.core.artifact import Artifact, Row
+from rsi_master.core.artifact import Row
 from rsi_master.core.contract import parse
-from rsi_master.core.dataset import DatasetRegistered, Source
+from rsi_master.core.dataset import DatasetRefused, DatasetRegistered, Source
 from rsi_master.core.event import Event, Fact
 from rsi_master.core.experiment import EvaluationRecorded
 from rsi_master.core.graph import (
@@ -39,9 +39,9 @@ from rsi_master.domains.data.pool import render
 from rsi_master.interfaces import words
 from rsi_master.interfaces.report import directions, moves
 from rsi_master.interfaces.report.compose import compose, write
+from rsi_master.interfaces.report.curve import marks, ticks
 from rsi_master.interfaces.report.html import html
 from rsi_master.interfaces.report.markdown import markdown
-from rsi_master.interfaces.report.progress import marks, ticks
 from rsi_master.interfaces.report.subject import Subject
 from rsi_master.testing import tape
 from rsi_master.testing.page import Page
@@ -206,6 +206,18 @@ def whole(folder: Path, tier: str = "namespaces") -> Subject:
     )
 
 
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory: pytest.TempPathFactory) -> Subject:
+    """The whole run, which no test changes."""
+    return whole(tmp_path_factory.mktemp("told") / "run")
+
+
+@pytest.fixture(scope="module")
+def shown(finished: Subject) -> Page:
+    """Its page."""
+    return page(finished)
+
+
 def page(subject: Subject) -> Page:
     """The page, of which every reference leads somewhere within it."""
     found = Page(html(compose(subject)))
@@ -219,15 +231,15 @@ def cells(found: Page, anchor: str) -> list[str]:
     return [tag.text() for tag in found.by_id(anchor).all() if tag.name in ("td", "th")]
 
 
-def test_the_claim_stands_beside_the_base_with_its_interval(tmp_path: Path) -> None:
-    text = page(whole(tmp_path / "run")).by_id("claim").text()
+def test_the_claim_stands_beside_the_base_with_its_interval(shown: Page) -> None:
+    text = shown.by_id("claim").text()
     assert "base base 35.0 % (25.0 to 45.0) 100 event" in text
     assert "champion v1 55.0 % (45.0 to 65.0) 100 event" in text
     assert "+20.0 points (+10.0 to +30.0), p = 0.01 on 100 items 40 of 100 differ" in text
 
 
-def test_the_order_of_the_page_is_from_question_to_proof(tmp_path: Path) -> None:
-    titles = [tag.text() for tag in page(whole(tmp_path / "run")).root.all("h2")]
+def test_the_order_of_the_page_is_from_question_to_proof(shown: Page) -> None:
+    titles = [tag.text() for tag in shown.root.all("h2")]
     assert titles == [
         "What was asked",
         "Champion and claim",
@@ -244,33 +256,31 @@ def test_the_order_of_the_page_is_from_question_to_proof(tmp_path: Path) -> None
     ]
 
 
-def test_each_experiment_stands_with_the_numbers_of_its_record(tmp_path: Path) -> None:
-    subject = whole(tmp_path / "run")
-    found = page(subject)
-    for name, experiment in subject.record.state.experiments.items():
-        row = cells(found, f"experiment-{name}")
+def test_each_experiment_stands_with_the_numbers_of_its_record(
+    finished: Subject, shown: Page
+) -> None:
+    for name, experiment in finished.record.state.experiments.items():
+        row = cells(shown, f"experiment-{name}")
         for column, split in ((4, "dev"), (5, "confirm")):
             score = experiment.score(split)  # type: ignore[arg-type]
             assert score is not None
             assert words.split(score) in row[column]
             (position,) = re.findall(r"event (\d+)", row[column])
-            fact = subject.record.events[int(position)].fact
+            fact = finished.record.events[int(position)].fact
             assert isinstance(fact, EvaluationRecorded)
             assert (fact.experiment, score) in [(name, one) for one in fact.scores]
         assert row[6].startswith(words.seconds(experiment.device_seconds()))
 
 
-def test_lineage_integrity_and_purpose_of_an_experiment_are_told(tmp_path: Path) -> None:
-    found = page(whole(tmp_path / "run"))
-    row = cells(found, "experiment-v1")
+def test_lineage_integrity_and_purpose_of_an_experiment_are_told(shown: Page) -> None:
+    row = cells(shown, "experiment-v1")
     assert row[1] == "w3 , to verify, seed 0, again a2"
     assert row[3] == "continues v0 , back to base"
-    assert "FLAGGED: seen" in cells(found, "experiment-b2")[7]
+    assert "FLAGGED: seen" in cells(shown, "experiment-b2")[7]
 
 
-def test_the_research_graph_is_drawn_and_told(tmp_path: Path) -> None:
-    subject = whole(tmp_path / "run")
-    found = page(subject).by_id("graph")
+def test_the_research_graph_is_drawn_and_told(shown: Page) -> None:
+    found = shown.by_id("graph")
     drawn = next(tag for tag in found.all("svg") if tag.attributes.get("role") == "img")
     assert {tag.attributes["href"] for tag in drawn.all("a")} == {
         f"#node-{name}" for name in ("w1", "w2", "w3", "r1")
@@ -278,13 +288,12 @@ def test_the_research_graph_is_drawn_and_told(tmp_path: Path) -> None:
     assert "\u2605 w3 \u00b7 direction 1, verifies" in drawn.text()
     assert "w2 \u00b7 direction 2" in drawn.text()
     assert drawn.all("desc")[0].text() == "4 nodes; edges: w1 to r1, w2 to r1, w1 to w3"
-    shown = page(subject)
     assert cells(shown, "node-w2")[5] == "closed"
     assert cells(shown, "node-w3")[4:6] == ["w1", "finalised, best path"]
 
 
-def test_the_best_path_follows_what_the_champion_verifies(tmp_path: Path) -> None:
-    state = whole(tmp_path / "run").record.state
+def test_the_best_path_follows_what_the_champion_verifies(finished: Subject) -> None:
+    state = finished.record.state
     assert directions.best_path(state) == {"w1", "w3"}
     assert directions.numbered(state) == {"w1": 1, "w2": 2, "w3": 1}
     fates = {n.id: directions.fate(state, n) for n in state.graph.nodes.values()}
@@ -315,9 +324,8 @@ def test_a_merge_goes_back_to_all_its_parents(tmp_path: Path) -> None:
     assert cells(page(subject), "experiment-m1")[3] == "merges a1 , b1 , back to base"
 
 
-def test_the_curve_rises_with_what_was_accepted(tmp_path: Path) -> None:
-    subject = whole(tmp_path / "run")
-    found = marks(subject.record)
+def test_the_curve_rises_with_what_was_accepted(finished: Subject, shown: Page) -> None:
+    found = marks(finished.record)
     assert [(m.experiment, m.seconds, m.leads) for m in found] == [
         ("base", 3.0, True),
         ("a1", 5.0, True),
@@ -328,7 +336,7 @@ def test_the_curve_rises_with_what_was_accepted(tmp_path: Path) -> None:
         ("v1", 15.0, False),
     ]
     assert [m.best.value for m in found if m.best] == [0.25, 0.4, 0.6, 0.6, 0.6, 0.6, 0.6]
-    drawn = page(subject).by_id("progress")
+    drawn = shown.by_id("curve")
     assert len(drawn.all("circle")) == 6
     crosses = [t for t in drawn.all("path") if t.attributes["class"] == "cross"]
     assert [tag.text() for tag in crosses] == ["b2: 90.0 % (80.0 to 100.0)"]
@@ -344,14 +352,13 @@ def test_ticks_are_round_and_few(end: float, steps: int) -> None:
     assert found[0] == 0 and found[-1] <= end * (1 + 1e-9) < found[-1] + found[1] * (1 + 1e-6)
 
 
-def test_a_review_is_told_with_what_main_did_next(tmp_path: Path) -> None:
-    subject = whole(tmp_path / "run")
-    text = page(subject).by_id("review-r1").text()
+def test_a_review_is_told_with_what_main_did_next(finished: Subject, shown: Page) -> None:
+    text = shown.by_id("review-r1").text()
     assert "Question: which is better? Scope: w1 , w2" in text
     assert "supported a2 is ahead a2 , nowhere" in text
     assert "Regressions: b1 forgot sums" in text
     assert "It recommends a2 : train it again" in text
-    kinds = [type(m.fact) for m in moves.after(subject.record.events, "r1")]
+    kinds = [type(m.fact) for m in moves.after(finished.record.events, "r1")]
     assert kinds == [DirectionClosed, WorkerCreated, ClaimOpened, FinishAsked]
     assert "closed w2 : beaten event" in text
     assert "opened w3 to verify a2 on fresh seed number 1, 2 experiments" in text
@@ -366,8 +373,8 @@ def test_what_follows_another_report_belongs_to_that_one(tmp_path: Path) -> None
     assert moves.after(events, "r3") == ()
 
 
-def test_the_lineage_shows_rows_of_its_data(tmp_path: Path) -> None:
-    text = page(whole(tmp_path / "run")).by_id("lineage").text()
+def test_the_lineage_shows_rows_of_its_data(shown: Page) -> None:
+    text = shown.by_id("lineage").text()
     assert "The first of 5 rows of" in text
     assert "1 what is 0? it is \u23ce 0" in text
     assert "what is 3?" not in text
@@ -382,17 +389,16 @@ def test_rows_whose_bytes_are_gone_are_not_shown(tmp_path: Path) -> None:
     assert "what is 0?" not in text
 
 
-def test_the_budget_adds_up(tmp_path: Path) -> None:
-    subject = whole(tmp_path / "run")
-    books = subject.record.state.books
-    text = page(subject).by_id("budget").text()
+def test_the_budget_adds_up(finished: Subject, shown: Page) -> None:
+    books = finished.record.state.books
+    text = shown.by_id("budget").text()
     spent = books.spent
     assert f"device seconds 100.0 {spent.device_seconds:.1f} 0.0" in text
     assert f"experiments 12 {spent.experiments} 0 {12 - spent.experiments}" in text
 
 
-def test_what_was_denied_and_flagged_is_counted(tmp_path: Path) -> None:
-    text = page(whole(tmp_path / "run")).by_id("integrity").text()
+def test_what_was_denied_and_flagged_is_counted(shown: Page) -> None:
+    text = shown.by_id("integrity").text()
     assert "1 action denied." in text
     assert "worker experiment.submit deny repeat 1 event" in text
     assert "1 experiment flagged, and never selected: b2 : seen event" in text
@@ -411,8 +417,8 @@ def test_without_isolation_nothing_is_claimed(tmp_path: Path) -> None:
     assert markdown(compose(subject)).startswith("## NOT ISOLATED\n")
 
 
-def test_an_isolated_run_has_no_such_heading(tmp_path: Path) -> None:
-    assert "NOT ISOLATED" not in html(compose(whole(tmp_path / "run")))
+def test_an_isolated_run_has_no_such_heading(finished: Subject) -> None:
+    assert "NOT ISOLATED" not in html(compose(finished))
 
 
 def test_a_claim_whose_interval_holds_zero_makes_no_champion(tmp_path: Path) -> None:
@@ -483,8 +489,8 @@ def test_hostile_text_is_inert_everywhere(tmp_path: Path) -> None:
     assert cells(found, odd_anchor)[0].startswith(odd)
 
 
-def test_a_page_fetches_nothing(tmp_path: Path) -> None:
-    text = html(compose(whole(tmp_path / "run")))
+def test_a_page_fetches_nothing(finished: Subject) -> None:
+    text = html(compose(finished))
     assert "default-src 'none'" in text
     assert not re.search(r"https?://|url\(|@import|<script|<link", text)
 
@@ -497,17 +503,16 @@ def test_a_moved_run_is_read_as_before(tmp_path: Path) -> None:
     assert html(compose(again)) == before.replace("RUN=run\n", "RUN=moved\n")
 
 
-def test_the_files_are_written_over_those_of_before(tmp_path: Path) -> None:
-    subject = whole(tmp_path / "run")
+def test_the_files_are_written_over_those_of_before(tmp_path: Path, finished: Subject) -> None:
     out = tmp_path / "out" / "here"
-    assert write(subject, out, with_markdown=False) == (out / "run.html",)
-    assert write(subject, out, with_markdown=True) == (out / "run.html", out / "run.md")
-    assert (out / "run.html").read_text("utf-8") == html(compose(subject))
-    assert (out / "run.md").read_text("utf-8") == markdown(compose(subject))
+    assert write(finished, out, with_markdown=False) == (out / "run.html",)
+    assert write(finished, out, with_markdown=True) == (out / "run.html", out / "run.md")
+    assert (out / "run.html").read_text("utf-8") == html(compose(finished))
+    assert (out / "run.md").read_text("utf-8") == markdown(compose(finished))
 
 
-def test_the_twin_has_the_same_tables(tmp_path: Path) -> None:
-    document = compose(whole(tmp_path / "run"))
+def test_the_twin_has_the_same_tables(finished: Subject) -> None:
+    document = compose(finished)
     found, twin = Page(html(document)), markdown(document)
     rows = [line for line in twin.splitlines() if line.startswith("| ")]
     assert len(rows) == len(found.root.all("tr"))
@@ -525,17 +530,24 @@ def test_a_record_too_large_to_read_is_not_verified(
     assert 'rsi verify "$RUN"' in text
 
 
-def test_a_record_that_does_not_hold_is_said_to(tmp_path: Path) -> None:
-    subject = whole(tmp_path / "run")
-    assert subject.verification.report is None, "no key lies in this folder"
-    assert "UNREADABLE: RUN/verifier.key is missing" in page(subject).by_id("integrity").text()
+def test_a_record_that_does_not_hold_is_said_to(finished: Subject, shown: Page) -> None:
+    assert finished.verification.report is None, "no key lies in this folder"
+    assert "UNREADABLE: RUN/verifier.key is missing" in shown.by_id("integrity").text()
 
 
-def test_an_artifact_of_a_name_that_is_no_digest_has_no_link(tmp_path: Path) -> None:
-    subject = run(tmp_path / "run", tape.queued("a1", data=(tape.digest("gone"),)))
-    row = cells(page(subject), "experiment-a1")
-    assert "from the base" in row[2]
-    assert (
-        Artifact(digest=tape.digest("gone"), kind="dataset", size=1).digest
-        not in page(subject).ids()
-    )
+def test_data_that_the_record_does_not_hold_has_no_link(tmp_path: Path) -> None:
+    gone = tape.digest("gone")
+    found = page(run(tmp_path / "run", tape.queued("a1", data=(gone,))))
+    assert "an unknown dataset, from the base" in cells(found, "experiment-a1")[2]
+    assert f"#dataset-{gone}" not in found.references()
+
+
+def test_all_data_that_was_offered_is_told(tmp_path: Path) -> None:
+    folder = tmp_path / "run"
+    first, again = data(folder), data(folder, "nano/scraped")
+    none = DatasetRefused(source=Source(origin="nano/x"), offered=7, dropped={}, by="main")
+    found = page(run(folder, first, again, none))
+    assert cells(found, f"dataset-{first.artifact.digest}")[1] == "nano/direct"
+    text = found.by_id("lineage").text()
+    assert f"{first.artifact.digest} nano/scraped rows 5 of 9 offered" in text
+    assert "refused nano/x none of 7 offered none main event 2" in text

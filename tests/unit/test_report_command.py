@@ -83,7 +83,10 @@ def test_reading_leaves_the_run_as_it_was(folder: RunFolder) -> None:
     said("report", "moved run", "--out", "out")
     after = {path: path.read_bytes() for path in folder.path.rglob("*") if path.is_file()}
     assert before.items() <= after.items()
-    assert {path.name for path in after.keys() - before.keys()} <= {"ledger.db-shm", "ledger.db-wal"}
+    assert {path.name for path in after.keys() - before.keys()} <= {
+        "ledger.db-shm",
+        "ledger.db-wal",
+    }
 
 
 def test_a_place_that_cannot_be_written_is_named(

@@ -8,6 +8,7 @@ from rsi_master.core.errors import Misuse
 from rsi_master.core.event import Event
 from rsi_master.interfaces.report.asked import asked
 from rsi_master.interfaces.report.budget import budget
+from rsi_master.interfaces.report.curve import curve
 from rsi_master.interfaces.report.document import (
     Document,
     Inline,
@@ -25,7 +26,6 @@ from rsi_master.interfaces.report.integrity import integrity
 from rsi_master.interfaces.report.lineage import lineage
 from rsi_master.interfaces.report.markdown import markdown
 from rsi_master.interfaces.report.outcome import NOT_ISOLATED, outcome, verdict
-from rsi_master.interfaces.report.progress import progress
 from rsi_master.interfaces.report.refs import event_anchor
 from rsi_master.interfaces.report.reproduce import reproduce
 from rsi_master.interfaces.report.reviews import reviews
@@ -37,7 +37,7 @@ SECTIONS = (
     outcome,
     verdict,
     graph,
-    progress,
+    curve,
     experiments,
     reviews,
     lineage,

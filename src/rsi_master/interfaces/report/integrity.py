@@ -28,6 +28,7 @@ from rsi_master.interfaces.report.subject import Subject
 
 CITED = 5
 MOST_FLAWS = 50
+MOST_DENIALS = 50
 HELD = (
     "No action takes a path, an address, a shell, weights or tensors: checkpoints come from the "
     "pinned base and from recorded jobs alone.",
@@ -47,6 +48,7 @@ UNCOVERED = (
     "Paraphrases and translations of sealed items, and what a model or a teacher remembers of "
     "public items.",
     "A base that was contaminated before the run.",
+    "What a model samples while it is trained by its own answers: only data is scanned.",
     "Other processes of the operator's own account, and an operator who discards whole runs, or "
     "who writes and signs a new history of which nobody else holds a note.",
 )
@@ -124,11 +126,12 @@ def _denied(subject: Subject) -> Iterator[Block]:
     if not groups:
         yield paragraph("No action was denied.")
         return
+    shown = sorted(groups.items(), key=lambda group: -len(group[1]))[:MOST_DENIALS]
     yield Table(
         f"{words.count(total, 'action')} denied. A denied action was attempted and blocked; by "
         "itself it is no violation.",
         ("role", "action", "decision", "rule", "times", "records", "first reason"),
-        tuple(_denial(key, events) for key, events in groups.items()),
+        tuple(_denial(key, events) for key, events in shown),
     )
 
 

@@ -2,11 +2,13 @@
 trainer read them. Every dataset of the run stands here."""
 
 from collections.abc import Iterator
+from typing import TypeAlias
 
 from rsi_master.adapters.store.objects import FolderObjects
 from rsi_master.core.artifact import AnyRow
-from rsi_master.core.dataset import DatasetRegistered
+from rsi_master.core.dataset import DatasetRefused, DatasetRegistered
 from rsi_master.core.errors import RsiError
+from rsi_master.core.event import Event
 from rsi_master.core.experiment import CheckpointStored, Experiment
 from rsi_master.core.lineage import ancestors
 from rsi_master.domains.data.pool import parse
@@ -14,6 +16,7 @@ from rsi_master.interfaces import words
 from rsi_master.interfaces.report import directions
 from rsi_master.interfaces.report.document import (
     Block,
+    Cite,
     Code,
     Line,
     Row,
@@ -30,6 +33,11 @@ SAMPLES = 3
 ROW_CHARS = 240
 RECIPE_CHARS = 600
 LINE_END = " \u23ce "
+CAPTION = (
+    "All data that the run was offered; an id is the digest of the rows that the scan left, so the "
+    "same rows of another source have the same id."
+)
+Told: TypeAlias = DatasetRegistered | DatasetRefused
 
 
 def lineage(subject: Subject) -> Section:
@@ -116,25 +124,26 @@ def _one_line(text: str) -> str:
 
 
 def _pool(subject: Subject) -> tuple[Block, ...]:
-    found = subject.record.state.datasets
-    if not found:
+    events = subject.record.events
+    rows = tuple(_registration(subject, e) for e in events if isinstance(e.fact, Told))
+    if not rows:
         return (paragraph("The pool holds no data."),)
     head = ("dataset", "source", "holds", "rows", "dropped by the scan", "added by", "record")
-    rows = tuple(_dataset(subject, fact) for fact in found.values())
-    return (Table("All data of the run; an id is the digest of the scanned rows.", head, rows),)
+    return (Table(CAPTION, head, rows),)
 
 
-def _dataset(subject: Subject, fact: DatasetRegistered) -> Row:
-    digest, refs = fact.artifact.digest, subject.refs
+def _registration(subject: Subject, event: Event) -> Row:
+    fact, refs = event.fact, subject.refs
+    assert isinstance(fact, Told), "the caller takes no other facts"
     made = joined(tuple((refs.dataset(parent),) for parent in fact.source.parents))
     source: Line = (cut(fact.source.origin), *((" from ", *made) if made else ()))
-    cells: tuple[Line, ...] = (
-        (Code(digest),),
-        source,
-        (fact.holds,),
-        (f"{fact.rows:,} of {fact.offered:,} offered",),
-        (cut(words.drops(fact.dropped)),),
-        (fact.by,),
-        refs.event(DatasetRegistered, digest),
-    )
-    return Row(cells, dataset_anchor(digest))
+    dropped: Line = (cut(words.drops(fact.dropped)),)
+    by: tuple[Line, Line] = ((fact.by,), (Cite(event.position),))
+    if isinstance(fact, DatasetRefused):
+        left: Line = (f"none of {fact.offered:,} offered",)
+        return Row((("refused",), source, (), left, dropped, *by))
+    digest = fact.artifact.digest
+    left = (f"{fact.rows:,} of {fact.offered:,} offered",)
+    first = refs.event(DatasetRegistered, digest) == by[1]
+    anchor = dataset_anchor(digest) if first else None
+    return Row(((Code(digest),), source, (fact.holds,), left, dropped, *by), anchor)

@@ -35,7 +35,10 @@ def outcome(subject: Subject) -> Section:
     claimed = subject.record.state.claimed
     blocks: tuple[Block, ...]
     if isinstance(claimed, ClaimScored):
-        blocks = (_figures(subject, claimed), _tasks(claimed.result))
+        blocks = (
+            _figures(subject, claimed),
+            _tasks(claimed.result, subject.refs.event(ClaimScored)),
+        )
     else:
         blocks = (paragraph(_unclaimed(subject)),)
     return Section("Champion and claim", "claim", (*blocks, *_ranking(subject)))
@@ -81,17 +84,18 @@ def _items(result: ClaimResult) -> Line:
     return (f"{difference.discordant:,} of {difference.n:,} differ",) if difference else ()
 
 
-def _tasks(result: ClaimResult) -> Table:
+def _tasks(result: ClaimResult, cite: Line) -> Table:
     names = dict.fromkeys((*result.base.tasks, *result.champion.tasks))
     return Table(
         "The same by task.",
-        ("task", "base", "champion"),
+        ("task", "base", "champion", "record"),
         tuple(
             Row(
                 (
                     (cut(name),),
                     (words.score(result.base.tasks.get(name)),),
                     (words.score(result.champion.tasks.get(name)),),
+                    cite,
                 )
             )
             for name in names

@@ -61,19 +61,19 @@ class Scale:
         return TOP + (HEIGHT - TOP - BOTTOM) * (self.high - within) / (self.high - self.low)
 
 
-def progress(subject: Subject) -> Section:
+def curve(subject: Subject) -> Section:
     """The section."""
     found = marks(subject.record)
     title = "Best on dev so far"
     if not found:
-        return Section(title, "progress", (paragraph("Nothing has a score on dev yet."),))
+        return Section(title, "curve", (paragraph("Nothing has a score on dev yet."),))
     table = Table(
         "The same as a table.",
         ("number", "device time", "experiment", "dev", "best so far", "record"),
         tuple(_row(subject, number, mark) for number, mark in enumerate(found, 1)),
     )
     used = subject.record.state.books.spent.device_seconds
-    return Section(title, "progress", (Figure(drawing(found, used), READING), table))
+    return Section(title, "curve", (Figure(drawing(found, used), READING), table))
 
 
 def marks(record: Record) -> tuple[Mark, ...]:
