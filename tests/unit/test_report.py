@@ -352,6 +352,15 @@ def test_ticks_are_round_and_few(end: float, steps: int) -> None:
     assert found[0] == 0 and found[-1] <= end * (1 + 1e-9) < found[-1] + found[1] * (1 + 1e-6)
 
 
+def test_a_graph_that_nobody_could_read_is_a_table_alone(
+    finished: Subject, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("rsi_master.interfaces.report.graph.MOST_DRAWN", 3)
+    found = page(finished).by_id("graph")
+    assert found.all("svg") == []
+    assert len(found.all("tr")) == 5
+
+
 def test_a_review_is_told_with_what_main_did_next(finished: Subject, shown: Page) -> None:
     text = shown.by_id("review-r1").text()
     assert "Question: which is better? Scope: w1 , w2" in text

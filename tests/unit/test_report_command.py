@@ -75,6 +75,7 @@ def test_a_record_without_its_artifacts_does_not_hold(folder: RunFolder) -> None
     text = page.by_id("integrity").text()
     assert "The record does not hold." in text
     assert "ARTIFACT_UNSOUND" in text
+    assert page.by_id("verdict").text().startswith("Verdict The record does not hold : ")
     assert "ARTIFACT\\_UNSOUND" in Path("reports/moved run.md").read_text(encoding="utf-8")
 
 

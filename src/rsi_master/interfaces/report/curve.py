@@ -68,7 +68,7 @@ def curve(subject: Subject) -> Section:
     if not found:
         return Section(title, "curve", (paragraph("Nothing has a score on dev yet."),))
     table = Table(
-        "The same as a table.",
+        "Every score on dev in order.",
         ("number", "device time", "experiment", "dev", "best so far", "record"),
         tuple(_row(subject, number, mark) for number, mark in enumerate(found, 1)),
     )

@@ -38,6 +38,8 @@ CORNER: Final = 14.0
 INSET: Final = 2.0
 TIP: Final = 7.0
 LABEL_CHARS: Final = 34
+# Nodes times edges, on which the time of the layout depends: a few seconds at worst.
+MOST_DRAWN: Final = 60_000
 READING = (
     "From left to right in the order of dependence. A rectangle is a Worker, with a double outline "
     "one that verifies, with cut corners a Reviewer. A solid arrow says that a Worker builds on "
@@ -66,11 +68,18 @@ def graph(subject: Subject) -> Section:
         return Section(title, "graph", (paragraph("Main has opened no direction."),))
     looks = _looks(state)
     table = Table(
-        "The same as a table, in order of birth.",
+        "Every Worker and Reviewer in order of birth.",
         ("node", "kind", "direction", "what it is about", "builds on", "state", "dev", "record"),
         tuple(_row(subject, look) for look in looks.values()),
     )
-    return Section(title, "graph", (Figure(drawing(state), READING), table, *_untried(subject)))
+    return Section(title, "graph", (_figure(state), table, *_untried(subject)))
+
+
+def _figure(state: State) -> Block:
+    """The drawing, where it is not so large that nobody could read it."""
+    if len(state.graph.nodes) * len(directions.arrows(state)) > MOST_DRAWN:
+        return paragraph("The graph is too large to be drawn; the table has all of it.")
+    return Figure(drawing(state), READING)
 
 
 def drawing(state: State) -> Element:

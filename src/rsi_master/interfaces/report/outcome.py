@@ -27,6 +27,10 @@ NOT_ISOLATED = (
     "Nothing kept this run's jobs from cheating: the figures below are what was recorded, and no "
     "claim is made about their integrity.",
 )
+BROKEN = (
+    "The record does not hold",
+    "verification found what is listed under Integrity, so what follows is only what it says.",
+)
 MOST_CANDIDATES = 20
 
 
@@ -50,6 +54,9 @@ def verdict(subject: Subject) -> Section:
     if subject.status.tier == "none":
         head, sentence = NOT_ISOLATED
         blocks.append(paragraph(Strong(head), ": ", sentence))
+    checked = subject.verification.report
+    if checked is not None and not checked.sound:
+        blocks.append(paragraph(Strong(BROKEN[0]), ": ", BROKEN[1]))
     blocks += [Paragraph(line) for line in _plainly(subject)]
     return Section("Verdict", "verdict", tuple(blocks))
 
