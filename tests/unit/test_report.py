@@ -4,6 +4,7 @@ nothing, and it says honestly what there is not."""
 import re
 import shutil
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -35,14 +36,18 @@ from rsi_master.core.run import (
     RunFinished,
 )
 from rsi_master.core.score import ClaimResult, PairedDifference
+from rsi_master.core.state import State
 from rsi_master.domains.data.pool import render
+from rsi_master.expos.verify import Report
 from rsi_master.interfaces import words
 from rsi_master.interfaces.report import directions, moves
 from rsi_master.interfaces.report.compose import compose, write
 from rsi_master.interfaces.report.curve import marks, ticks
 from rsi_master.interfaces.report.html import html
 from rsi_master.interfaces.report.markdown import markdown
-from rsi_master.interfaces.report.subject import Subject
+from rsi_master.interfaces.report.refs import Refs
+from rsi_master.interfaces.report.subject import Subject, Verification
+from rsi_master.interfaces.status import Glance
 from rsi_master.testing import tape
 from rsi_master.testing.page import Page
 
@@ -452,6 +457,17 @@ def test_an_unfinished_run_is_provisional(tmp_path: Path) -> None:
     assert 'rsi resume "$RUN"' in found.by_id("reproduce").text()
 
 
+def test_at_every_moment_of_a_run_there_is_a_report(finished: Subject) -> None:
+    whole_ = finished.record
+    for end in range(0, len(whole_.events), 5):
+        events = whole_.events[:end]
+        record = replace(whole_, events=events, state=State.replay(whole_.contract, events))
+        status = Glance(record, Home(whole_.folder.path.parent)).status()
+        subject = Subject(record, status, Verification(None), Refs.of(record))
+        assert "Cited events" in page(subject).root.text()
+        assert markdown(compose(subject)).count("\n## ") == 12
+
+
 def test_an_empty_run_has_a_report(tmp_path: Path) -> None:
     found = page(run(tmp_path / "run"))
     text = found.root.text()
@@ -539,9 +555,22 @@ def test_a_record_too_large_to_read_is_not_verified(
     assert 'rsi verify "$RUN"' in text
 
 
-def test_a_record_that_does_not_hold_is_said_to(finished: Subject, shown: Page) -> None:
+def test_a_record_that_could_not_be_verified_is_said_to_be_so(
+    finished: Subject, shown: Page
+) -> None:
     assert finished.verification.report is None, "no key lies in this folder"
     assert "UNREADABLE: RUN/verifier.key is missing" in shown.by_id("integrity").text()
+
+
+def test_a_record_that_holds_is_said_to(finished: Subject) -> None:
+    sound = Report(
+        origin="told-1", events=90, signed=88, artifacts=7, root="ab", anchor="signed", flaws=()
+    )
+    checked = replace(finished, verification=Verification(sound, key="a key"))
+    text = page(checked).by_id("integrity").text()
+    assert "verified while this report was written, and is whole" in text
+    assert "events 90, of which 88 are signed; 2 events after the last signed head" in text
+    assert "does not hold" not in page(checked).root.text()
 
 
 def test_data_that_the_record_does_not_hold_has_no_link(tmp_path: Path) -> None:
