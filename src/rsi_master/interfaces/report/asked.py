@@ -57,12 +57,12 @@ def _opening(subject: Subject) -> Iterator[tuple[str, Line]]:
     if opened is None:
         return
     sealed, cite = opened.sealed, subject.refs.event(RunOpened)
-    sizes = words.listed(f"{size:,} on {name}" for name, size in sealed.sizes.items())
+    sizes = words.listed(f"{size:,} on {name}" for name, size in sealed.sizes.items() if size)
     yield "sealed items", (f"{sizes}; ", Code(sealed.digest), " ", *cite)
     yield "tasks", (cut(words.listed(sealed.tasks)),)
     yield "openings", (f"the holdout may be opened for {words.count(sealed.openings, 'claim')}",)
     if opened.parameters:
-        yield "size", (f"{opened.parameters:,} parameters", " ", *cite)
+        yield "size", (words.count(opened.parameters, "parameter"), " ", *cite)
 
 
 def _limits(contract: Contract) -> Iterator[tuple[str, Line]]:

@@ -67,13 +67,15 @@ def arrows(state: State) -> tuple[Arrow, ...]:
 
 
 def fate(state: State, node: Node) -> Fate:
-    """What became of a node. A dead end is a Worker that has ended, on which no other builds and
-    which the best path does not pass."""
+    """What became of a node. A dead end is a Worker that explored and has ended, on which no other
+    builds and which the best path does not pass."""
     word = standing(node)
     if word != "finalised":
         return "closed" if word == "closed" else "reported" if word == "reported" else "active"
+    verifies = isinstance(node.created, WorkerCreated) and node.created.purpose == "verify"
     built_on = any(node.id in state.graph.predecessors(w.id) for w in state.graph.workers())
-    return "finalised" if built_on or node.id in best_path(state) else "dead end"
+    led_on = verifies or built_on or node.id in best_path(state)
+    return "finalised" if led_on else "dead end"
 
 
 def _before(node: Node) -> tuple[str, ...]:

@@ -34,7 +34,7 @@ HELD = (
     "pinned base and from recorded jobs alone.",
     "Data has an id only after it was scanned, and a recipe takes data by id.",
     "No role is ever shown prompts or references of sealed items; the process that has them "
-    "answers with aggregates, and Reviewers with verdicts by opaque item id.",
+    "answers with aggregates, and Reviewers with outputs and verdicts by opaque item id.",
     "The holdout is opened once for a sealed set, counted before it happens; champion and base are "
     "scored on the same items.",
 )

@@ -160,7 +160,7 @@ def _plainly(subject: Subject) -> Iterator[Line]:
         if finished.champion is None:
             yield (Strong("There is no champion."),)
         else:
-            yield (Strong("The champion is "), subject.refs.experiment(finished.champion), ".")
+            yield (Strong("The champion is"), " ", subject.refs.experiment(finished.champion), ".")
     if isinstance(state.claimed, ClaimScored):
         yield from _claim(subject, state.claimed)
     elif state.claim is not None:
