@@ -459,7 +459,7 @@ def test_an_unfinished_run_is_provisional(tmp_path: Path) -> None:
 
 def test_at_every_moment_of_a_run_there_is_a_report(finished: Subject) -> None:
     whole_ = finished.record
-    for end in range(0, len(whole_.events), 5):
+    for end in range(0, len(whole_.events), 11):
         events = whole_.events[:end]
         record = replace(whole_, events=events, state=State.replay(whole_.contract, events))
         status = Glance(record, Home(whole_.folder.path.parent)).status()

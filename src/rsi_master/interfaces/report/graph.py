@@ -40,7 +40,18 @@ TIP: Final = 7.0
 LABEL_CHARS: Final = 34
 # Nodes times edges, on which the time of the layout depends: a few seconds at worst.
 MOST_DRAWN: Final = 60_000
-READING = (
+HEAD: Final = (
+    "node",
+    "kind",
+    "direction",
+    "what it is about",
+    "builds on",
+    "state",
+    "experiments",
+    "best on dev",
+    "record",
+)
+READING: Final = (
     "From left to right in the order of dependence. A rectangle is a Worker, with a double outline "
     "one that verifies, with cut corners a Reviewer. A solid arrow says that a Worker builds on "
     "another, a dotted one that a Reviewer weighs it. Hue and number tell the direction. A dashed "
@@ -69,7 +80,7 @@ def graph(subject: Subject) -> Section:
     looks = _looks(state)
     table = Table(
         "Every Worker and Reviewer in order of birth.",
-        ("node", "kind", "direction", "what it is about", "builds on", "state", "dev", "record"),
+        HEAD,
         tuple(_row(subject, look) for look in looks.values()),
     )
     return Section(title, "graph", (_figure(state), table, *_untried(subject)))
@@ -118,7 +129,7 @@ def _score(state: State, node: Node) -> str:
     """The best score on dev of what was accepted."""
     able = (e.score("dev") for e in state.owned(node.id) if selectable(state, e))
     found = [(s.average.value, words.split(s)) for s in able if s and isinstance(s.average, Scored)]
-    return max(found)[1] if found else ""
+    return cut(max(found)[1]) if found else ""
 
 
 def _spoken(plan: Layout) -> str:
@@ -127,18 +138,13 @@ def _spoken(plan: Layout) -> str:
 
 
 def _box(look: Look, box: Box) -> Element:
-    state = ("ended " if look.fate in ("closed", "dead end") else "") + (
-        "best" if look.best else ""
-    )
-    verifies = (
-        isinstance(look.node.created, WorkerCreated) and look.node.created.purpose == "verify"
-    )
-    parts = [element("title", _about(look.node)), _outline(look, f"box {state}".strip())]
-    if look.direction is not None:
+    created = look.node.created
+    parts = [element("title", _about(look.node)), _outline(look)]
+    if isinstance(created, WorkerCreated):
         parts.append(element("rect", class_="bar", x=0, y=0, width=6, height=SIZES.height))
-    if verifies:
-        size = {"width": SIZES.width - 14, "height": SIZES.height - 8}
-        parts.append(element("rect", class_="inner", x=10, y=4, **size))
+        if created.purpose == "verify":
+            size = {"width": SIZES.width - 14, "height": SIZES.height - 8}
+            parts.append(element("rect", class_="inner", x=10, y=4, **size))
     styles = ("name", "", "small")
     for line, style, y in zip(_labels(look), styles, LINES, strict=True):
         parts.append(element("text", line, class_=style or None, x=PAD + 2, y=y))
@@ -149,7 +155,9 @@ def _box(look: Look, box: Box) -> Element:
     return element("a", placed, href=f"#{node_anchor(look.node.id)}")
 
 
-def _outline(look: Look, style: str) -> Element:
+def _outline(look: Look) -> Element:
+    ended = " ended" if look.fate in ("closed", "dead end") else ""
+    style = f"box{ended}{' best' if look.best else ''}"
     right, low, cut_off = SIZES.width - INSET, SIZES.height - INSET, CORNER
     if look.direction is not None:
         size = {"width": right - INSET, "height": low - INSET}
@@ -164,7 +172,8 @@ def _labels(look: Look) -> tuple[str, str, str]:
     star = "\u2605 " if look.best else ""
     created = look.node.created
     if isinstance(created, ReviewRequested):
-        return f"{star}{look.node.id} \u00b7 review", f"of {words.listed(created.scope)}", look.fate
+        scope = cut(f"of {words.listed(created.scope)}", LABEL_CHARS)
+        return f"{star}{look.node.id} \u00b7 review", scope, look.fate
     verifies = ", verifies" if created.purpose == "verify" else ""
     head = f"{star}{look.node.id} \u00b7 direction {look.direction}{verifies}"
     dev = f", dev {look.score}" if look.score else ""
@@ -209,6 +218,7 @@ def _row(subject: Subject, look: Look) -> Row:
         kind, about = "Reviewer", (cut(created.question),)
         after = refs.nodes(created.scope)
         record = (*refs.event(ReviewRequested, node.id), *_reported(subject, node))
+    owned = subject.record.state.owned(node.id)
     number = str(look.direction) if look.direction is not None else ""
     cells: tuple[Line, ...] = (
         (node.id,),
@@ -217,6 +227,7 @@ def _row(subject: Subject, look: Look) -> Row:
         about,
         after,
         (f"{look.fate}{star}",),
+        refs.experiments((one.id for one in owned), ""),
         (look.score,),
         record,
     )
@@ -224,16 +235,16 @@ def _row(subject: Subject, look: Look) -> Row:
 
 
 def _direction(node: Node, created: WorkerCreated) -> Line:
-    told = [f"{cut(created.direction)}. Hypothesis: {cut(created.hypothesis)}."]
+    told = [cut(created.direction), f"Hypothesis: {cut(created.hypothesis)}"]
     if created.recipe:
-        told.append(f"Way to train: {cut(created.recipe)}.")
+        told.append(f"Way to train: {cut(created.recipe)}")
     if created.purpose == "verify":
-        told.append(f"Fresh seed number {created.promotion + 1}.")
+        told.append(f"Fresh seed number {created.promotion + 1}")
     if node.finalised:
         told.append(f"Summary: {cut(node.finalised.summary)}")
     if node.closed:
-        told.append(f"Closed: {cut(node.closed.reason)}.")
-    return (" ".join(told),)
+        told.append(f"Closed: {cut(node.closed.reason)}")
+    return (" ".join(f"{sentence.rstrip('.')}." for sentence in told),)
 
 
 def _reported(subject: Subject, node: Node) -> Line:

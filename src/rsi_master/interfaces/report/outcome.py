@@ -83,7 +83,7 @@ def _figures(subject: Subject, claimed: ClaimScored) -> Table:
 def _scored(label: str, who: Line, score: SplitScore, cite: Line) -> Row:
     average = score.average
     items = f"{average.n:,}" if isinstance(average, Scored) else "none"
-    return Row(((label,), who, (words.split(score),), (items,), cite))
+    return Row(((label,), who, (cut(words.split(score)),), (items,), cite))
 
 
 def _items(result: ClaimResult) -> Line:
@@ -100,8 +100,8 @@ def _tasks(result: ClaimResult, cite: Line) -> Table:
             Row(
                 (
                     (cut(name),),
-                    (words.score(result.base.tasks.get(name)),),
-                    (words.score(result.champion.tasks.get(name)),),
+                    (cut(words.score(result.base.tasks.get(name))),),
+                    (cut(words.score(result.champion.tasks.get(name))),),
                     cite,
                 )
             )
@@ -190,7 +190,7 @@ def _claim(subject: Subject, claimed: ClaimScored) -> Iterator[Line]:
     yield (
         "On the holdout ",
         who,
-        f" reached {words.split(result.champion)}, the base {words.split(result.base)}. ",
+        f" reached {cut(words.split(result.champion))}, the base {cut(words.split(result.base))}. ",
         *cite,
     )
     yield (_meaning(result.difference),)

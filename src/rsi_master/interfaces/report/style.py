@@ -27,7 +27,6 @@ thead th { background: var(--soft); }
 code, pre { font-family: ui-monospace, SFMono-Regular, Menlo, monospace; font-size: .92em; }
 pre { background: var(--soft); padding: .6rem .8rem; overflow-x: auto; }
 figure { margin: 1rem 0; } figcaption { color: var(--faint); max-width: 60rem; }
-footer, .faint { color: var(--faint); }
 .warning { border: 3px solid var(--warn); padding: 0 1rem; }
 .warning h2 { color: var(--warn); border: 0; margin: .6rem 0 0; }
 svg text { fill: var(--ink); font: 12px system-ui, -apple-system, "Segoe UI", sans-serif; }
