@@ -8,6 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from markdown_it import MarkdownIt
 
 from rsi_master.adapters.store.objects import FolderObjects
 from rsi_master.adapters.store.sqlite import SqliteEvents
@@ -68,7 +69,10 @@ sources = ["nano/direct", "nano/scraped"]
 MAIN = Caller(role=Role.MAIN, node="main", actor="playbook")
 WORKER = Caller(role=Role.WORKER, node="w1", actor="playbook")
 ROWS = tuple(Row(prompt=f"what is {n}?", completion=f" it is\n{n}") for n in range(5))
-HOSTILE = "<script>alert('x')</script>\x1b[31m\"><img src=x>|\u202e" + "long" * 3000
+HOSTILE = (
+    "<script>alert('x')</script>\x1b[31m\"><img src=x>|\u202e [x](javascript:alert(1)) `a` **b** "
+    "http://evil <http://evil> www.evil \\| \n# head\n| a |\n|---|\n" + "long" * 3000
+)
 Told = Fact | tuple[Caller, Fact]
 
 
@@ -499,19 +503,28 @@ def test_hostile_text_is_inert_everywhere(tmp_path: Path) -> None:
         RunFinished(outcome="stopped", champion=None, reason=HOSTILE),
     )
     subject = run(folder, *told)
-    text = html(compose(subject))
-    found = page(subject)
-    names = {tag.name for tag in found.root.all()}
-    assert not names & {"script", "img", "b", "i"}
-    keys = {key for tag in found.root.all() for key in tag.attributes}
-    assert not {key for key in keys if key.startswith("on")} | (keys & {"src", "style"})
+    found, text = page(subject), html(compose(subject))
     assert not re.search(r"[\x00-\x09\x0b-\x1f\x7f\u202e]", text)
     assert len(text) < 200_000
-    twin = re.sub(r'<a id="[A-Za-z0-9:._-]+"></a>', "", markdown(compose(subject)))
-    assert not [line for line in twin.splitlines() if "<" in line and line[:4] != "    "]
-    assert "\x1b" not in twin
+    twin = rendered(markdown(compose(subject)))
+    for one in (found, twin):
+        tags = one.root.all()
+        assert not {tag.name for tag in tags} & {"script", "img", "b", "i"}
+        keys = {key for tag in tags for key in tag.attributes}
+        assert not {key for key in keys if key.startswith("on")} | (keys & {"src", "style"})
+        assert one.references() <= {f"#{name}" for name in found.ids()}
+    rows = [
+        [len(row.all("td")) + len(row.all("th")) for row in one.root.all("tr")]
+        for one in (found, twin)
+    ]
+    assert rows[0] == rows[1]
     odd_anchor = next(name for name in found.ids() if name.startswith("experiment-x"))
     assert cells(found, odd_anchor)[0].startswith(odd)
+
+
+def rendered(text: str) -> Page:
+    """Markdown as most readers of it show it, HTML and tables included."""
+    return Page(MarkdownIt("commonmark", {"html": True}).enable("table").render(text))
 
 
 def test_a_page_fetches_nothing(finished: Subject) -> None:
