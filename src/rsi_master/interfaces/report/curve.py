@@ -8,6 +8,7 @@ from typing import Final
 
 from rsi_master.app.reader import Record
 from rsi_master.core.experiment import BASE, AttemptEnded, EvaluationRecorded
+from rsi_master.core.probe import ProbeFailed, ProbeRecorded
 from rsi_master.core.run import ClaimFailed, ClaimScored
 from rsi_master.core.score import Scored
 from rsi_master.expos.lineage import selectable
@@ -23,10 +24,11 @@ TICKS: Final = 6
 GRID: Final = 10
 END: Final = {"text_anchor": "end"}
 READING = (
-    "Device time is that of all attempts so far, also of those that failed. The line is the best "
-    "accepted score, its band the 95 % interval of that score; the dashed line is the base. Filled "
-    "dots, numbered as in the table, took the lead, empty ones did not, crosses were not accepted. "
-    "Scores on dev led the search, so the leader's is too good; only the holdout tells the result."
+    "Device time is that of all attempts and probes so far, also of those that failed. The line is "
+    "the best accepted score, its band the 95 % interval of that score; the dashed line is the "
+    "base. Filled dots, numbered as in the table, took the lead, empty ones did not, crosses were "
+    "not accepted. Scores on dev led the search, so the leader's is too good; only the holdout "
+    "tells the result."
 )
 
 
@@ -83,7 +85,7 @@ def marks(record: Record) -> tuple[Mark, ...]:
     found = []
     for event in record.events:
         fact = event.fact
-        if isinstance(fact, AttemptEnded):
+        if isinstance(fact, AttemptEnded | ProbeRecorded | ProbeFailed):
             used += fact.seconds
         elif isinstance(fact, ClaimScored | ClaimFailed):
             used += fact.spent.device_seconds

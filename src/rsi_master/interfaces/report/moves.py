@@ -7,6 +7,7 @@ from typing import TypeAlias
 from rsi_master.core.event import Event
 from rsi_master.core.graph import (
     DirectionClosed,
+    DirectionReopened,
     ReviewRequested,
     ReviewSubmitted,
     WorkerCreated,
@@ -16,7 +17,14 @@ from rsi_master.interfaces import words
 from rsi_master.interfaces.report.document import Cite, Line, cut
 from rsi_master.interfaces.report.refs import Refs
 
-Fact: TypeAlias = WorkerCreated | DirectionClosed | ReviewRequested | ClaimOpened | FinishAsked
+Fact: TypeAlias = (
+    WorkerCreated
+    | DirectionClosed
+    | DirectionReopened
+    | ReviewRequested
+    | ClaimOpened
+    | FinishAsked
+)
 
 
 @dataclass(frozen=True)
@@ -49,6 +57,8 @@ def _what(fact: Fact, refs: Refs) -> Line:
         return _opened(fact, refs)
     if isinstance(fact, DirectionClosed):
         return ("closed ", refs.node(fact.node), f": {cut(fact.reason)}")
+    if isinstance(fact, DirectionReopened):
+        return ("reopened ", refs.node(fact.node), f": {cut(fact.reason)}")
     if isinstance(fact, ReviewRequested):
         return ("asked for a review, ", refs.node(fact.node), ", of ", *refs.nodes(fact.scope))
     if isinstance(fact, ClaimOpened):

@@ -16,6 +16,7 @@ from rsi_master.core.experiment import (
 )
 from rsi_master.core.graph import (
     DirectionClosed,
+    DirectionReopened,
     ReviewRequested,
     ReviewSubmitted,
     WorkerCreated,
@@ -125,6 +126,6 @@ def _subject(fact: Fact) -> str:
         return fact.experiment
     if isinstance(fact, WorkerCreated | WorkerFinalised | ReviewRequested):
         return fact.node
-    if isinstance(fact, ReviewSubmitted | DirectionClosed):
+    if isinstance(fact, ReviewSubmitted | DirectionClosed | DirectionReopened):
         return fact.node
     return fact.artifact.digest if isinstance(fact, DatasetRegistered) else ""
