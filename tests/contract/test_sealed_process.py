@@ -17,6 +17,7 @@ from rsi_master.adapters.sealed.client import Patience, SealedProcess
 from rsi_master.adapters.sealed.sealing import seal
 from rsi_master.core.artifact import Row
 from rsi_master.core.errors import Misuse, SealUnavailable
+from rsi_master.core.probe import Window
 from rsi_master.core.score import EvaluationResult
 from rsi_master.core.sealed_wire import FRAME_LIMIT
 from rsi_master.programs.nano.weights import base_folder
@@ -105,6 +106,21 @@ def test_a_silent_process_is_given_up_and_leaves_no_late_answer(folder: Path, ba
         assert sealed.pid is None
         sealed.restart()
         assert sealed.open().benchmark == "sketch"
+
+
+def test_a_process_that_dies_while_a_checkpoint_answers_is_unavailable(
+    tmp_path: Path, base: Path
+) -> None:
+    folder = seal("sketch", base, tmp_path, {"dev": 2, "practice": 4})
+    with SealedProcess(folder, base) as sealed:
+        before = sealed.probe("p#1", base, Window())
+        freeze(sealed.pid)
+        with pytest.raises(SealUnavailable) as silent:
+            sealed.probe("p#2", base, Window(), 0.3)
+        assert silent.value.code == "SEALED_TIMEOUT"
+        assert sealed.pid is None
+        sealed.restart()
+        assert sealed.probe("p#3", base, Window()).answers == before.answers
 
 
 def test_a_process_that_cannot_serve_is_gone_until_it_is_restarted(
@@ -234,7 +250,7 @@ def test_sealing_an_unknown_benchmark_says_which_there_are(base: Path, tmp_path:
 
 def test_nano_is_sealed_served_and_scored_by_its_own_base(tmp_path: Path) -> None:
     base = base_folder()
-    folder = seal("nano", base, tmp_path, {"dev": 8, "confirm": 8, "holdout": 8})
+    folder = seal("nano", base, tmp_path, {"dev": 8, "confirm": 8, "holdout": 8, "practice": 2})
     with SealedProcess(folder, base) as sealed:
         assert sealed.open().sizes["dev"] == 56
         result = sealed.evaluate("base#1", base, ("dev",))
@@ -250,3 +266,10 @@ def test_nano_is_sealed_served_and_scored_by_its_own_base(tmp_path: Path) -> Non
             rows = sealed.pool(source)
             # A worked answer may hold a sealed question by chance; the draw is secret.
             assert len(sealed.scan(rows).kept) >= 0.99 * len(rows)
+            told = [points for (points,) in sealed.verify(rows[:100])]
+            assert {None, 1.0} <= set(told)
+        probed = sealed.probe("p#1", base, Window(count=64))
+        assert len(probed.answers) == probed.total == sealed.open().practice == 14
+        assert {answer.task for answer in probed.answers} == set(sealed.open().tasks)
+        asked = [Row(prompt=a.prompt, completion=f" {a.reference}") for a in probed.answers]
+        assert sealed.verify(asked) == ((None,),) * 14

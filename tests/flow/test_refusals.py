@@ -26,7 +26,7 @@ SOURCES = 'sources = ["sketch/clean", "sketch/scraped", "sketch/prompts", "sketc
             "sources that fit: sketch/clean, sketch/scraped",
         ),
         ('benchmark = "sketch"', 'benchmark = "mmlu"', "BENCHMARK_MISSING", "mmlu"),
-        ('recipes = ["sketch"]', 'recipes = ["grpo"]', "RECIPE_MISSING", "grpo"),
+        ('recipes = ["sketch"]', 'recipes = ["ppo"]', "RECIPE_MISSING", "ppo"),
         (
             'name = "sketch"\ndigest = "sha256:',
             'name = "qwen"\ndigest = "sha256:',

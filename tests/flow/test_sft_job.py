@@ -11,28 +11,25 @@ import numpy as np
 import pytest
 from safetensors.numpy import load_file, save_file
 
-from rsi_master.adapters.compute.devices import cpu_slots
-from rsi_master.adapters.compute.local import LocalCompute
-from rsi_master.adapters.sandbox.isolation import choose, probe
-from rsi_master.adapters.store.objects import FolderObjects
-from rsi_master.core import canonical
 from rsi_master.core.experiment import Proof, Rejection
-from rsi_master.core.job import Input, Job, JobStatus, Resources
+from rsi_master.core.job import Job, Resources
+from rsi_master.core.recipe import RecipeSpec
 from rsi_master.domains.training.config import TrainConfig
 from rsi_master.domains.training.proof import check
-from rsi_master.domains.training.result import TrainResult
 from rsi_master.domains.training.sft import SFT, SftSpec
 from rsi_master.programs.nano import tokenizer
-from rsi_master.testing.checkpoint import write_tiny
+from tests.flow import jobs
+from tests.flow.jobs import (
+    ROWS,
+    SECONDS,
+    SEED,
+    VOCABULARY,
+    Rows,
+    lines,
+    result_of,
+    write_checkpoint,
+)
 
-SECONDS = 120.0
-VOCABULARY = tokenizer.build().get_vocab_size()
-ROWS = [
-    {"prompt": f"Q: {left} + {right}\nA:", "completion": f" {left + right}"}
-    for left in range(6)
-    for right in range(6)
-]
-SEED = 7
 COLD = """
 import sys
 from pathlib import Path
@@ -40,17 +37,6 @@ from rsi_master.programs.jobs.sft import run
 run(Path(sys.argv[1]))
 """
 FULL = SftSpec(learning_rate=2e-3, steps=6, batch_size=8)
-
-
-def write_checkpoint(folder: Path) -> None:
-    """A random model with the tokenizer of nano."""
-    write_tiny(folder, VOCABULARY)
-    tokenizer.save(folder)
-
-
-def lines(rows: list[dict[str, str]]) -> bytes:
-    """The rows as JSONL."""
-    return "".join(json.dumps(row) + "\n" for row in rows).encode()
 
 
 @dataclass(frozen=True)
@@ -61,72 +47,27 @@ class Cold:
     folder: Path
 
 
-@dataclass(frozen=True)
-class Bench:
-    """An engine with a warm parent, and an initial checkpoint."""
+class Bench(jobs.Bench):
+    """Trains by SFT."""
 
-    compute: LocalCompute
-    objects: FolderObjects
-    init: Path
-
-    def train(
+    def sft(
         self,
         name: str,
         spec: SftSpec,
-        rows: list[dict[str, str]] = ROWS,
+        rows: Rows = ROWS,
         init: Path | None = None,
         seed: int = SEED,
     ) -> Path:
-        """Run one job to its end; the output folder."""
-        data = lines(rows)
-        job = Job(
-            name=name,
-            program=SFT.name,
-            config=TrainConfig(spec=spec, seed=seed).model_dump(),
-            inputs=(
-                Input(
-                    name="init", digest=self.objects.put_folder("base", init or self.init).digest
-                ),
-                Input(name="data.jsonl", digest=self.objects.put_bytes("dataset", data).digest),
-            ),
-            resources=Resources(seconds=SECONDS),
-        )
-        self.compute.submit(job)
-        while (status := self.compute.poll(name)).state == "running":
-            self.compute.wait(SECONDS)
-        out = self.compute.output(name)
-        assert status.ending == "ok", said(status, out)
-        return out
-
-
-def said(status: JobStatus, out: Path) -> str:
-    """What a job that failed left behind."""
-    log = out / "log.txt"
-    return f"{status}\n{log.read_text() if log.is_file() else 'no log'}"
-
-
-def result_of(out: Path) -> TrainResult:
-    """The parsed `result.json`."""
-    return TrainResult.model_validate(canonical.decode((out / "result.json").read_bytes()))
+        """One training; the output folder."""
+        config: TrainConfig[RecipeSpec] = TrainConfig(spec=spec, seed=seed)
+        return self.train(name, SFT, config, self.checkpoint(init), self.data(rows))
 
 
 @pytest.fixture(scope="module")
 def bench(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Bench]:
     """One engine for the module: its warm parent imports the training stack once."""
-    root = tmp_path_factory.mktemp("sft job ä")
-    objects = FolderObjects(root / "objects")
-    write_checkpoint(root / "init")
-    compute = LocalCompute(
-        root / "spool",
-        objects,
-        {SFT.name: SFT.program},
-        devices=cpu_slots(1),
-        tier=choose(probe(), "none"),
-    )
-    try:
-        yield Bench(compute, objects, root / "init")
-    finally:
-        compute.close()
+    with jobs.engine(tmp_path_factory.mktemp("sft job ä"), SFT) as found:
+        yield Bench(found.compute, found.objects, found.init)
 
 
 @pytest.fixture(scope="module")
@@ -159,7 +100,7 @@ def cold(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cold]:
 @pytest.fixture(scope="module")
 def full(cold: Cold, bench: Bench) -> Path:
     """The output of one full training. The cold one starts first: both import side by side."""
-    return bench.train("full", FULL)
+    return bench.sft("full", FULL)
 
 
 def test_full_training_is_proved_and_leaves_only_its_output(bench: Bench, full: Path) -> None:
@@ -193,7 +134,7 @@ def test_the_heartbeat_has_a_line_a_step_and_the_loss_falls(full: Path) -> None:
 
 def test_loss_is_on_the_completion_and_one_end_token(bench: Bench) -> None:
     row = {"prompt": "Q: 1 + 1\nA:", "completion": " 2"}
-    out = bench.train("one-row", SftSpec(steps=1, batch_size=4), [row])
+    out = bench.sft("one-row", SftSpec(steps=1, batch_size=4), [row])
     figures = result_of(out)
     prompt, completion = (len(tokenizer.build().encode(text).ids) for text in row.values())
     assert figures.tokens_supervised == completion + 1
@@ -208,8 +149,8 @@ def test_a_cold_unconfined_process_gives_the_same_bits(full: Path, cold: Cold) -
 
 
 def test_another_seed_gives_other_bits_and_the_same_seed_the_same(bench: Bench, full: Path) -> None:
-    same = bench.train("same-seed", FULL)
-    other = bench.train("other-seed", FULL, seed=SEED + 1)
+    same = bench.sft("same-seed", FULL)
+    other = bench.sft("other-seed", FULL, seed=SEED + 1)
     weights = (full / "model.safetensors").read_bytes()
     assert (same / "model.safetensors").read_bytes() == weights
     assert (other / "model.safetensors").read_bytes() != weights
@@ -225,7 +166,7 @@ def test_an_adapter_moves_its_targets_alone_and_is_merged(bench: Bench) -> None:
         steps=4,
         batch_size=8,
     )
-    out = bench.train("lora", spec)
+    out = bench.sft("lora", spec)
     verdict = check(bench.init / "model.safetensors", out, spec)
     assert isinstance(verdict, Proof), verdict
     assert {group for group, norm in verdict.change.items() if norm > 0} == {"attention"}
@@ -248,14 +189,14 @@ def test_rows_that_do_not_fit_are_dropped_by_reason_and_never_shortened(bench: B
         {"prompt": "Q: 1\nA:", "completion": " 1<eos> 2"},
     ]
     exact = {"prompt": "x" * 17, "completion": "ab"}
-    figures = result_of(bench.train("dropped", spec, [*odd, exact]))
+    figures = result_of(bench.sft("dropped", spec, [*odd, exact]))
     assert figures.dropped == {"too_long": 1, "empty": 1, "end_inside": 1}
     assert figures.rows_kept == 1
     assert figures.tokens_total == 2 * 20
 
 
 def test_without_a_row_left_the_training_fails_with_its_reason(bench: Bench) -> None:
-    out = bench.train("no-rows", FULL, [{"prompt": "Q", "completion": ""}])
+    out = bench.sft("no-rows", FULL, [{"prompt": "Q", "completion": ""}])
     verdict = check(bench.init / "model.safetensors", out, FULL)
     assert isinstance(verdict, Rejection)
     assert verdict.code == "NO_ROWS"
@@ -266,7 +207,7 @@ def test_without_a_row_left_the_training_fails_with_its_reason(bench: Bench) -> 
 def test_rows_of_another_kind_fail_the_training_by_name(
     bench: Bench, more: dict[str, str], request: pytest.FixtureRequest
 ) -> None:
-    out = bench.train(request.node.callspec.id, FULL, [*ROWS, {"prompt": "Q", **more}])
+    out = bench.sft(request.node.callspec.id, FULL, [*ROWS, {"prompt": "Q", **more}])
     verdict = check(bench.init / "model.safetensors", out, FULL)
     assert isinstance(verdict, Rejection)
     assert verdict.code == "WRONG_ROWS"
@@ -280,7 +221,7 @@ def test_a_loss_that_is_not_finite_stops_the_training(bench: Bench, tmp_path: Pa
     weights = load_file(init / "model.safetensors")
     weights["model.norm.weight"][0] = np.inf
     save_file(weights, init / "model.safetensors", metadata={"format": "pt"})
-    out = bench.train("not-finite", FULL, init=init)
+    out = bench.sft("not-finite", FULL, init=init)
     verdict = check(bench.init / "model.safetensors", out, FULL)
     assert isinstance(verdict, Rejection)
     assert (verdict.code, result_of(out).steps_done) == ("NOT_FINITE", 0)
@@ -295,7 +236,7 @@ def test_an_initial_checkpoint_that_would_be_completed_at_random_is_refused(
     weights = load_file(init / "model.safetensors")
     del weights["model.layers.1.mlp.up_proj.weight"]
     save_file(weights, init / "model.safetensors", metadata={"format": "pt"})
-    failure = result_of(bench.train("wrong-init", FULL, init=init)).failure
+    failure = result_of(bench.sft("wrong-init", FULL, init=init)).failure
     assert failure is not None
     assert failure.code == "WRONG_INIT"
     assert "up_proj" in failure.detail
@@ -305,6 +246,6 @@ def test_a_checkpoint_without_tokenizer_is_refused(bench: Bench, tmp_path: Path)
     init = tmp_path / "init"
     write_checkpoint(init)
     (init / "tokenizer.json").unlink()
-    failure = result_of(bench.train("no-tokenizer", FULL, init=init)).failure
+    failure = result_of(bench.sft("no-tokenizer", FULL, init=init)).failure
     assert failure is not None
     assert failure.code == "WRONG_TOKENIZER"

@@ -114,6 +114,7 @@ def test_an_experiment_is_told_by_what_differs_from_the_defaults() -> None:
         family="f",
         effective=DIGEST,
         init="base",
+        merges=(),
         data=(DIGEST,),
         rows=1600,
         seed=0,
@@ -176,7 +177,9 @@ def test_a_line_is_one_line() -> None:
         purpose="explore",
         predecessors=(),
         data=(),
+        recipe=None,
         replicates=None,
+        promotion=0,
         experiments=1,
     )
     line = Story().tell(created, 1.0)

@@ -41,7 +41,9 @@ STORY: Sequence[Fact] = (
         purpose="explore",
         predecessors=(),
         data=(),
+        recipe=None,
         replicates=None,
+        promotion=0,
         experiments=2,
     ),
     ExperimentQueued(
@@ -51,6 +53,7 @@ STORY: Sequence[Fact] = (
         family="f",
         effective=DIGEST,
         init="base",
+        merges=(),
         data=(),
         rows=100,
         seed=0,

@@ -6,7 +6,8 @@ from typing import TypeVar, get_origin
 import pytest
 from pydantic import BaseModel
 
-from rsi_master.core.contract import Contract, parse
+from rsi_master.core.canonical import digest, encode
+from rsi_master.core.contract import ADDED, Contract, parse
 from rsi_master.core.errors import Refused
 
 Model = TypeVar("Model", bound=BaseModel)
@@ -74,7 +75,7 @@ def test_an_unknown_key_without_a_close_one_is_refused_plainly() -> None:
         ('sources = ["nano/one"]', 'sources = "nano/one"', "policy.sources = 'nano/one'"),
         ('sources = ["nano/one"]', "", "key 'policy.sources' is missing"),
         ('target = "add numbers"', "", "key 'target' is missing"),
-        ("[policy]", "[policy]\nmerging = true", "policy.merging = True"),
+        ("[policy]", "[policy]\nmerging = 1", "policy.merging = 1"),
     ],
 )
 def test_a_wrong_value_is_one_line_with_place_and_value(old: str, new: str, words: str) -> None:
@@ -128,6 +129,20 @@ def with_other(model: Model, path: tuple[str, ...]) -> Model:
 
 
 @pytest.mark.filterwarnings("ignore:Pydantic serializer warnings")
+def test_later_keys_at_their_defaults_leave_a_digest_as_it_was() -> None:
+    contract = parse(TEXT, "small.toml")
+    told = contract.model_dump(mode="json")
+    for section, added in ADDED.items():
+        for name, default in added.items():
+            assert told[section].pop(name) == default
+    assert contract.digest() == digest(encode(told))
+    spelt = TEXT + "\n[evaluator]\npractice = 8\n\n[research]\nprobes_per_worker = 6\n"
+    assert parse(spelt, "small.toml").digest() == contract.digest()
+    changed = parse(spelt.replace("practice = 8", "practice = 9"), "small.toml")
+    assert changed.digest() != contract.digest()
+    assert contract.differences(changed) == ("evaluator.practice: 8 != 9",)
+
+
 @pytest.mark.parametrize("path", list(fields(Contract)), ids=".".join)
 def test_every_rule_and_every_default_is_in_the_digest(path: tuple[str, ...]) -> None:
     contract = parse(TEXT, "a")

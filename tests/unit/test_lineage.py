@@ -8,10 +8,11 @@ import pytest
 
 from rsi_master.core.errors import PolicyDenied
 from rsi_master.core.event import Fact
+from rsi_master.core.lineage import ancestors
 from rsi_master.core.state import State
 from rsi_master.domains.planning.actions import PlacesView
 from rsi_master.domains.planning.ranking import rank
-from rsi_master.expos.lineage import ancestors, refusal_to_continue, selectable, taint
+from rsi_master.expos.lineage import refusal_to_continue, selectable, taint
 from rsi_master.testing import tape
 from rsi_master.testing.rig import Rig, sketch_contract
 
@@ -43,6 +44,25 @@ def claimables(rig: Rig) -> list[str]:
 def test_ancestors_are_told_nearest_first_down_to_the_base() -> None:
     assert ancestors(state(), "c") == ("b", "a", "base")
     assert ancestors(state(), "base") == ()
+
+
+def test_a_merge_has_the_ancestors_of_all_its_parts_each_once_before_what_they_continue() -> None:
+    merged = state(*tape.life("m", init="c", merges=("d", "b")))
+    found = ancestors(merged, "m")
+    assert sorted(found) == ["a", "b", "base", "c", "d"]
+    assert [name for name in found if name in "abc"] == ["c", "b", "a"]
+    assert found[-1] == "base"
+
+
+def test_a_record_in_which_a_lineage_bites_its_tail_is_read_to_its_end() -> None:
+    looped = state(*tape.life("x", init="y"), *tape.life("y", init="x"))
+    assert set(ancestors(looped, "x")) == {"y"}
+
+
+@pytest.mark.parametrize("flagged", ["a", "b", "d"])
+def test_a_merge_is_tainted_by_a_flag_in_any_of_its_parts(flagged: str) -> None:
+    merged = state(*tape.life("m", init="c", merges=("d",)), tape.integrity(flagged, "flagged"))
+    assert taint(merged, "m") is not None
 
 
 def test_a_flag_taints_everything_above_it_and_nothing_beside_or_below() -> None:
@@ -109,16 +129,91 @@ def test_what_continues_a_flagged_one_is_neither_continued_nor_verified(rig: Rig
         rig.verified(child)
 
 
-def test_a_continued_recipe_can_be_verified_from_the_same_start(rig: Rig) -> None:
+def continued(rig: Rig) -> tuple[str, str, str]:
+    """The data, an experiment on the base, and one of another Worker that continues it."""
     data = rig.add()
     first, parent = rig.explored(data, steps=1)
     heir = rig.open_worker(data, predecessors=(first,))
     child = rig.train(heir, data, init=parent, steps=2)
     rig.finalise(heir, child)
-    _, again = rig.verified(child)
-    queued = rig.state.experiments[again].queued
-    assert queued is not None
-    assert (queued.init, queued.seed) == (parent, rig.contract.policy.seed_of_promotion)
+    return data, parent, child
+
+
+def test_a_verification_trains_the_whole_lineage_under_the_fresh_seed(rig: Rig) -> None:
+    _, parent, child = continued(rig)
+    node, again = rig.verified(child)
+    first, last = (e.queued for e in rig.state.owned(node))
+    assert first is not None
+    assert last is not None
+    assert (last.experiment, last.init, first.init) == (again, first.experiment, "base")
+    assert {first.seed, last.seed} == {rig.contract.policy.seed_of_promotion}
+    originals = [rig.state.experiments[name].queued for name in (parent, child)]
+    assert [one.effective for one in (first, last)] == [q.effective for q in originals if q]
+    assert claimables(rig) == [last.experiment, first.experiment]
+
+
+def test_a_verification_never_continues_what_was_explored(rig: Rig) -> None:
+    data, parent, child = continued(rig)
+    owners = [rig.state.experiments[name].worker() for name in (parent, child)]
+    node = rig.open_worker(purpose="verify", replicates=child, predecessors=tuple(owners))
+    with pytest.raises(PolicyDenied, match="under its own seed") as denied:
+        rig.submit(node, data, init=parent, steps=2)
+    assert denied.value.code == "LINEAGE"
+
+
+def test_a_verification_trains_each_step_of_its_lineage_once_and_no_other(rig: Rig) -> None:
+    data, _, child = continued(rig)
+    node = rig.open_worker(purpose="verify", replicates=child)
+    with pytest.raises(PolicyDenied, match="trains the lineage of"):
+        rig.submit(node, data, steps=3)
+    rig.train(node, data, steps=1)
+    with pytest.raises(PolicyDenied, match="repeats"):
+        rig.submit(node, data, steps=1)
+
+
+def test_an_exploration_leaves_enough_to_train_its_lineage_again(tmp_path: Path) -> None:
+    """The third of a lineage needs itself and three more, and of five two are spent."""
+    rig = Rig(tmp_path, sketch_contract(budget={"experiments": 5}))
+    rig.score_base()
+    data = rig.add()
+    node = rig.open_worker(data)
+    first = rig.train(node, data, steps=1)
+    second = rig.train(node, data, init=first, steps=1)
+    with pytest.raises(PolicyDenied, match="would not cover its verification") as denied:
+        rig.submit(node, data, init=second, steps=1)
+    assert denied.value.code == "VERIFICATION"
+    rig.train(node, data, steps=2)
+    rig.close()
+
+
+def test_what_a_submission_holds_itself_is_not_counted_against_it(tmp_path: Path) -> None:
+    """The third of a lineage needs itself and three more, and of six two are spent."""
+    rig = Rig(tmp_path, sketch_contract(budget={"experiments": 6}))
+    rig.score_base()
+    data = rig.add()
+    node = rig.open_worker(data)
+    first = rig.train(node, data, steps=1)
+    second = rig.train(node, data, init=first, steps=1)
+    rig.train(node, data, init=second, steps=1)
+    assert rig.state.books.left().experiments == 3
+    rig.close()
+
+
+def test_each_fresh_seed_is_used_once_and_the_first_makes_what_is_claimed(tmp_path: Path) -> None:
+    rig = Rig(tmp_path, sketch_contract(policy={"seeds_of_promotion": 2}))
+    rig.score_base()
+    _, name = rig.explored(rig.add())
+    _, second = rig.verified(name, promotion=1)
+    assert claimables(rig) == []
+    with pytest.raises(PolicyDenied, match="is verified by"):
+        rig.verified(name, promotion=1)
+    with pytest.raises(PolicyDenied, match="2 fresh seeds, from 0 on"):
+        rig.verified(name, promotion=2)
+    _, first = rig.verified(name)
+    seeds = [rig.state.experiments[one].queued for one in (first, second)]
+    assert [queued.seed for queued in seeds if queued] == [1009, 1010]
+    assert claimables(rig) == [first]
+    rig.close()
 
 
 def test_the_ranking_goes_by_the_mean_over_seeds_on_confirm() -> None:
@@ -136,7 +231,7 @@ def test_the_ranking_goes_by_the_mean_over_seeds_on_confirm() -> None:
             )
         ),
     )
-    one, two = rank(ranked)[1], rank(ranked)[0]
+    one, two = (rank(ranked, fixed=7)[at] for at in (1, 0))
     assert (two.experiments, two.claimable) == (("c",), None)
     assert (one.experiments, one.claimable, one.seeds) == (("a", "b"), "b", 2)
     assert one.confirm_mean == pytest.approx(0.6)

@@ -24,16 +24,17 @@ from rsi_master.core.contract import Contract, parse
 from rsi_master.core.errors import Refused
 from rsi_master.core.event import Event
 from rsi_master.core.facts import CODEC
-from rsi_master.core.job import Program
 from rsi_master.core.ports import EventStore, ObjectStore
 from rsi_master.core.recipe import Recipe
 from rsi_master.core.run import RunOpened
 from rsi_master.core.state import State
 from rsi_master.core.warm import JobTier
+from rsi_master.domains.training.lifecycle import programs
 from rsi_master.expos.gateway import LocalGateway, Parts
 from rsi_master.expos.ledger import Ledger, Stamp
 from rsi_master.expos.notary import Notary
 from rsi_master.expos.notes import Signer, create_key, load_key
+from rsi_master.expos.probing import Probing
 from rsi_master.expos.tokens import Tokens
 
 Follower = Callable[[Event], None]
@@ -43,7 +44,8 @@ TRACKED = ("rsi-master", "torch", "transformers", "trl", "peft", "tokenizers", "
 
 @dataclass(frozen=True)
 class Lab:
-    """An opened run: record, gateway and sealed process. Jobs come with `compute`."""
+    """An opened run: record, gateway and sealed process. Jobs come with `compute`, and whoever
+    probes waits at `probing` until an engine serves it."""
 
     folder: RunFolder
     home: Home
@@ -57,6 +59,7 @@ class Lab:
     recipes: dict[str, Recipe]
     lock: threading.RLock
     clock: SystemClock
+    probing: Probing
 
 
 @contextlib.contextmanager
@@ -77,7 +80,7 @@ def open_lab(
         for follower in followers:
             follower(event)
 
-    clock, ids = SystemClock(), Uuid7()
+    clock, ids, probing = SystemClock(), Uuid7(), Probing()
     objects, tokens = FolderObjects(folder.objects), Tokens(home.tokens(folder.id))
     with contextlib.ExitStack() as stack:
         stack.enter_context(RunLock(folder.lock))
@@ -101,6 +104,7 @@ def open_lab(
             sealed=sealed,
             clock=clock,
             ids=ids,
+            probing=probing,
         )
         yield Lab(
             folder=folder,
@@ -115,6 +119,7 @@ def open_lab(
             recipes=recipes,
             lock=lock,
             clock=clock,
+            probing=probing,
         )
 
 
@@ -138,12 +143,12 @@ def same_contract(store: EventStore, objects: ObjectStore, contract: Contract) -
 
 def local_compute(lab: Lab, tier: JobTier) -> LocalCompute:
     """The engine of this machine, with the contract's device slots; GPUs where there are any."""
-    programs: dict[str, Program] = {name: r.program for name, r in lab.recipes.items()}
+    known = programs(lab.recipes, merging=lab.contract.policy.merging)
     slots = lab.contract.devices.slots
     return LocalCompute(
         lab.folder.spool,
         lab.objects,
-        programs,
+        known,
         devices=gpus()[:slots] or cpu_slots(slots),
         tier=tier,
     )

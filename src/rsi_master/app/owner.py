@@ -51,9 +51,10 @@ class Owner:
             compute=compute,
             sealed=lab.sealed,
             objects=lab.objects,
-            trainer=RecipeTrainer(lab.recipes),
+            trainer=RecipeTrainer(lab.recipes, lab.sealed.open().verifier),
             clock=lab.clock,
             scratch=scratch(lab.folder),
+            probing=lab.probing,
         )
         self._engine = Engine(plant, lab.lock, self._wake.set)
         self._director = Director(lab, follower, agents)

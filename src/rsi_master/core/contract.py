@@ -1,11 +1,12 @@
 """The contract: the frozen rules of a run. Its digest stands in every event.
 
 The digest is over the canonical JSON of the parsed model with all defaults, so comments and order
-of the TOML do not matter and every default is part of the promise.
+of the TOML do not matter and every default is part of the promise; see `ADDED` for what is not.
 """
 
 import difflib
 import tomllib
+from collections.abc import Mapping
 from typing import Annotated, Literal, Self
 
 from pydantic import AfterValidator, ConfigDict, Field, ValidationError, model_validator
@@ -19,6 +20,14 @@ from rsi_master.core.score import Feedback
 Share = Annotated[float, Field(gt=0, le=1)]
 
 
+# Keys of contract version 1 that the first release did not have, with their defaults.
+ADDED: Mapping[str, Mapping[str, object]] = {
+    "evaluator": {"practice": 8},
+    "policy": {"seeds_of_promotion": 1, "promoted": 2},
+    "research": {"probes_per_worker": 6},
+}
+
+
 def _distinct(items: tuple[str, ...]) -> tuple[str, ...]:
     twice = [item for item in items if items.count(item) > 1]
     if twice:
@@ -28,6 +37,10 @@ def _distinct(items: tuple[str, ...]) -> tuple[str, ...]:
 
 Names = Annotated[tuple[str, ...], Field(strict=False), AfterValidator(_distinct)]
 Name = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_-]{0,40}$")]
+
+
+# The way to make a checkpoint that no package brings.
+MERGE = "merge"
 
 
 class Section(Value):
@@ -44,13 +57,14 @@ class Base(Section):
 
 
 class Evaluator(Section):
-    """The fixed evaluator: a benchmark, items drawn per task and split, the device seconds that one
-    evaluation of a checkpoint may take, the form of feedback."""
+    """The fixed evaluator: a benchmark, items drawn per task and split, open practice questions per
+    task, the device seconds that one evaluation of a checkpoint may take, the form of feedback."""
 
     benchmark: Name = "nano"
     dev: Annotated[int, Field(ge=1, le=10_000)] = 60
     confirm: Annotated[int, Field(ge=1, le=10_000)] = 80
     holdout: Annotated[int, Field(ge=1, le=10_000)] = 120
+    practice: Annotated[int, Field(ge=0, le=100)] = 8
     seconds: Annotated[float, Field(gt=0)] = 120.0
     feedback: Feedback = "exact"
     feedback_step: Share = 0.05
@@ -77,6 +91,7 @@ class Research(Section):
     workers: Annotated[int, Field(ge=1, le=100)] = 8
     parallel_workers: Annotated[int, Field(ge=1, le=32)] = 2
     experiments_per_worker: Annotated[int, Field(ge=1, le=1000)] = 3
+    probes_per_worker: Annotated[int, Field(ge=0, le=1000)] = 6
     reviewer: bool = True
     roles: Literal["playbook"] = "playbook"
     turn_seconds: Annotated[float, Field(gt=0)] = 120.0
@@ -86,13 +101,23 @@ class Research(Section):
 class Policy(Section):
     """Grey rules, decided before the run."""
 
-    merging: Literal[False] = False
+    merging: bool = False
     selection: Literal["confirmed"] = "confirmed"
-    seed_of_promotion: Annotated[int, Field(ge=0, le=2**31 - 1)] = 1009
+    seed_of_promotion: Annotated[int, Field(ge=0, le=2**31 - 100)] = 1009
+    seeds_of_promotion: Annotated[int, Field(ge=1, le=20)] = 1
+    promoted: Annotated[int, Field(ge=1, le=4)] = 2
     attempts_per_experiment: Annotated[int, Field(ge=1, le=10)] = 3
     submissions: Annotated[int, Field(ge=1)] = 64
     recipes: Annotated[Names, Field(min_length=1)] = ("sft",)
     sources: Annotated[Names, Field(min_length=1)]
+
+    def ways(self) -> tuple[str, ...]:
+        """All ways to make a checkpoint: the recipes, and merging where it is allowed."""
+        return (*self.recipes, MERGE) if self.merging else self.recipes
+
+    def promotion_seeds(self) -> range:
+        """The fresh seeds, the first of them that of the checkpoint which is returned."""
+        return range(self.seed_of_promotion, self.seed_of_promotion + self.seeds_of_promotion)
 
 
 class Isolation(Section):
@@ -118,16 +143,23 @@ class Contract(Section):
 
     @model_validator(mode="after")
     def _seeds_differ(self) -> Self:
-        if self.seed == self.policy.seed_of_promotion:
+        if self.seed in self.policy.promotion_seeds():
             raise ValueError(
-                f"seed and policy.seed_of_promotion are both {self.seed}; a verification needs a "
-                "fresh seed"
+                f"seed {self.seed} is one of the {self.policy.seeds_of_promotion} from "
+                f"policy.seed_of_promotion {self.policy.seed_of_promotion} on; a verification "
+                "needs a fresh seed"
             )
         return self
 
     def digest(self) -> str:
-        """The digest that identifies these rules."""
-        return digest(encode(self.model_dump(mode="json")))
+        """The digest that identifies these rules. What a later release added counts only where it
+        is set, so that a contract keeps its digest."""
+        rules = self.model_dump(mode="json")
+        for section, added in ADDED.items():
+            for name, default in added.items():
+                if rules[section][name] == default:
+                    del rules[section][name]
+        return digest(encode(rules))
 
     def differences(self, other: "Contract") -> tuple[str, ...]:
         """Dotted names of the fields in which the two differ, with both values."""

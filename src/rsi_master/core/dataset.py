@@ -43,9 +43,7 @@ class DatasetRegistered(Fact):
         """See `Fact`."""
         if version != 1:
             return super().upcast(version, fields)
-        if "holds" in fields:
-            raise ValueError(f"{cls.type} version 1 has no field 'holds'")
-        return {**fields, "holds": "rows"}
+        return cls.extended(fields, holds="rows")
 
 
 class DatasetRefused(Fact):

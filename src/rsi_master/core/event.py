@@ -24,6 +24,15 @@ class Fact(Value):
         ValueError for fields that it did not have."""
         raise KeyError(f"{cls.type} version {version} of {len(fields)} fields")
 
+    @classmethod
+    def extended(cls, fields: Mapping[str, object], **added: object) -> Mapping[str, object]:
+        """The fields of version 1 with those that a later version added; raises ValueError where
+        one of them is there already."""
+        odd = sorted(fields.keys() & added.keys())
+        if odd:
+            raise ValueError(f"{cls.type} version 1 has no field {odd[0]!r}")
+        return {**fields, **added}
+
 
 class Event(Value):
     """A fact at its place in the ledger; `at` is in seconds since the epoch."""

@@ -5,6 +5,7 @@ with a fence: a counter that rises, so that a late result of an old attempt is t
 current one.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Annotated, Literal
 
@@ -47,9 +48,12 @@ class Rejection(Value):
 
 
 class ExperimentQueued(Fact):
-    """A Worker submitted a training; it waits for a device."""
+    """A Worker submitted a training or a merge; it waits for a device. A merge has no data, and
+    `merges` are the checkpoints that it joins with θ_in; version 1 knew none.
+    """
 
     type = "experiment.queued"
+    version = 2
 
     experiment: str
     worker: NodeId
@@ -57,6 +61,7 @@ class ExperimentQueued(Fact):
     family: str
     effective: Digest
     init: str
+    merges: tuple[str, ...]
     data: tuple[Digest, ...]
     rows: int
     seed: int
@@ -64,6 +69,17 @@ class ExperimentQueued(Fact):
     replicates: str | None
     seconds: float
     intent: str
+
+    @classmethod
+    def upcast(cls, version: int, fields: Mapping[str, object]) -> Mapping[str, object]:
+        """See `Fact`."""
+        if version != 1:
+            return super().upcast(version, fields)
+        return cls.extended(fields, merges=())
+
+    def parents(self) -> tuple[str, ...]:
+        """What it continues: θ_in, and the checkpoints that are merged with it."""
+        return (self.init, *self.merges)
 
 
 class AttemptPlanned(Fact):

@@ -1,6 +1,7 @@
 """The research graph: Worker and Reviewer nodes. Only Main extends it; ownership of experiments
 is its only link to the experiment graph."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Annotated, Literal
 
@@ -15,9 +16,15 @@ Finding = Literal["supported", "refuted", "inconclusive", "invalid"]
 
 
 class WorkerCreated(Fact):
-    """Main gave a direction to a new Worker. `data` and `continues` are its starting point."""
+    """Main gave a direction to a new Worker; `data` is its starting point, and `recipe` the way to
+    train that it is about, where Main names one.
+
+    A verification trains one lineage again under fresh seed number `promotion`, counted from 0.
+    Version 1 knew one fresh seed and no recipe.
+    """
 
     type = "worker.created"
+    version = 2
 
     node: NodeId
     direction: str
@@ -26,8 +33,17 @@ class WorkerCreated(Fact):
     purpose: Purpose
     predecessors: tuple[NodeId, ...]
     data: tuple[str, ...]
+    recipe: str | None
     replicates: str | None
+    promotion: int
     experiments: int
+
+    @classmethod
+    def upcast(cls, version: int, fields: Mapping[str, object]) -> Mapping[str, object]:
+        """See `Fact`."""
+        if version != 1:
+            return super().upcast(version, fields)
+        return cls.extended(fields, promotion=0, recipe=None)
 
 
 class WorkerFinalised(Fact):
@@ -87,9 +103,18 @@ class DirectionClosed(Fact):
     reason: str
 
 
+class DirectionReopened(Fact):
+    """Main opened a closed direction again, with the reason."""
+
+    type = "direction.reopened"
+
+    node: NodeId
+    reason: str
+
+
 @dataclass
 class Node:
-    """A Worker or Reviewer with what became of it."""
+    """A Worker or Reviewer with what became of it. `closed` is None again once it was reopened."""
 
     id: str
     created: WorkerCreated | ReviewRequested

@@ -13,11 +13,21 @@ class RecipeSpec(Value):
     """Base of all specifications: closed schemas with ranges, free of any library's names.
 
     Subclasses declare `name: Literal[...]` as discriminator, the word for their loss, and which
-    kind of rows they train on.
+    kind of rows they train on. `verified` recipes need the benchmark's open verifier;
+    `demonstrated` ones train on worked rows as well, where a second dataset gives some. What does
+    not `learn` takes no optimiser steps.
     """
 
     objective: ClassVar[str]
     takes: ClassVar[RowKind]
+    verified: ClassVar[bool] = False
+    demonstrated: ClassVar[bool] = False
+    learns: ClassVar[bool] = True
+
+    @classmethod
+    def uses(cls) -> frozenset[RowKind]:
+        """All kinds of rows that may be given to it."""
+        return frozenset((cls.takes, "rows") if cls.demonstrated else (cls.takes,))
 
     def parametrisation(self) -> str:
         """Which weights move, as a family word (`full`, `lora`)."""

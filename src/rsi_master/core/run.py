@@ -1,5 +1,6 @@
 """Facts of the run itself and of the gateway: opening, turns, intents, claims, the end."""
 
+from collections.abc import Mapping
 from typing import Literal
 
 from pydantic import Field
@@ -22,9 +23,11 @@ SCREENED = "screen"
 
 
 class RunOpened(Fact):
-    """The run begins: contract, base, sealed set, isolation that holds, versions."""
+    """The run begins: contract, base, sealed set, isolation that holds, versions. Version 1 knew
+    no verifier of the sealed set, version 2 no practice questions."""
 
     type = "run.opened"
+    version = 3
 
     run: str
     contract: Artifact
@@ -35,6 +38,18 @@ class RunOpened(Fact):
     recipes: dict[str, str]
     versions: dict[str, str]
     platform: str
+
+    @classmethod
+    def upcast(cls, version: int, fields: Mapping[str, object]) -> Mapping[str, object]:
+        """See `Fact`."""
+        if version not in (1, 2):
+            return super().upcast(version, fields)
+        sealed = fields["sealed"]
+        if not isinstance(sealed, dict):
+            raise TypeError(f"{cls.type}: sealed is {type(sealed).__name__}")
+        if version == 1:
+            sealed = cls.extended(sealed, verifier=None)
+        return {**fields, "sealed": cls.extended(sealed, practice=0)}
 
 
 class OwnerStarted(Fact):

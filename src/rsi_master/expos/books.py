@@ -1,7 +1,7 @@
 """Laws that a sound record keeps, checked from its events alone: balanced books, fences, lineage,
 one claim."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from rsi_master.core.action import Amounts
 from rsi_master.core.budget import ZERO, Books
@@ -17,6 +17,7 @@ from rsi_master.core.experiment import (
     ExperimentQueued,
     IntegritySet,
 )
+from rsi_master.core.probe import ProbeFailed, ProbeRecorded
 from rsi_master.core.run import (
     ActionIntended,
     ActionSettled,
@@ -103,31 +104,34 @@ def lineage_holds(events: Sequence[Event]) -> list[Flaw]:
     """θ_in is the base or an accepted checkpoint without a flag in its lineage; the holdout is
     opened for such a one alone."""
     sound: dict[str, bool] = {BASE: True}
-    inits: dict[str, str] = {BASE: BASE}
+    parents: dict[str, tuple[str, ...]] = {BASE: ()}
     flaws: list[Flaw] = []
     for event in events:
         fact = event.fact
         if isinstance(fact, ExperimentQueued):
-            if not _sound(fact.init, sound, inits):
-                flaws.append(_flaw("LINEAGE", event, f"starts from {fact.init}, not accepted"))
-            inits.setdefault(fact.experiment, fact.init)
+            flaws += [
+                _flaw("LINEAGE", event, f"starts from {name}, not accepted")
+                for name in fact.parents()
+                if not _sound(name, sound, parents)
+            ]
+            parents.setdefault(fact.experiment, fact.parents())
         elif isinstance(fact, IntegritySet):
             flagged = sound.get(fact.experiment) is False
             sound[fact.experiment] = fact.integrity == "accepted" and not flagged
-        elif isinstance(fact, ClaimOpened) and not _sound(fact.experiment, sound, inits):
+        elif isinstance(fact, ClaimOpened) and not _sound(fact.experiment, sound, parents):
             flaws.append(_flaw("LINEAGE", event, f"claims {fact.experiment}, not accepted"))
     return flaws
 
 
 def scores_are_of_the_weights(events: Sequence[Event]) -> list[Flaw]:
-    """What was scored is what was trained."""
+    """What was scored, or answered a probe, is what was trained."""
     weights: dict[str, str] = {}
     flaws: list[Flaw] = []
     for event in events:
         fact = event.fact
         if isinstance(fact, CheckpointStored):
             weights[fact.experiment] = fact.proof.weights
-        elif isinstance(fact, EvaluationRecorded | ClaimScored):
+        elif isinstance(fact, EvaluationRecorded | ClaimScored | ProbeRecorded):
             scored = fact.result.weights if isinstance(fact, ClaimScored) else fact.weights
             if scored != weights.get(fact.experiment, scored):
                 flaws.append(_flaw("WEIGHTS_DIFFER", event, "scored weights are not those trained"))
@@ -149,6 +153,27 @@ def one_claim(events: Sequence[Event]) -> list[Flaw]:
     return flaws
 
 
+def probes_are_paid(events: Sequence[Event]) -> list[Flaw]:
+    """What an action that is done spends by itself is what its probe took."""
+    took: dict[str, float] = {}
+    flaws: list[Flaw] = []
+    for event in events:
+        fact = event.fact
+        if isinstance(fact, ProbeRecorded | ProbeFailed):
+            took[fact.intent] = took.get(fact.intent, 0.0) + fact.seconds
+        elif isinstance(fact, ActionSettled):
+            spent, seconds = fact.spent.device_seconds, took.pop(fact.intent, 0.0)
+            if fact.outcome == "done" and abs(spent - seconds) > 1e-6:
+                told = f"{spent:g} device seconds spent, its probe took {seconds:g}"
+                flaws.append(_flaw("BOOKS", event, told))
+    if _finished(events):
+        flaws += [
+            Flaw(code="BOOKS", where=f"intent {intent}", what="its probe was never paid")
+            for intent in took
+        ]
+    return flaws
+
+
 def nothing_after_the_end(events: Sequence[Event]) -> list[Flaw]:
     """No event follows the end of the run, but turns that were under way and owners that look."""
     for index, event in enumerate(events):
@@ -167,9 +192,11 @@ def within(budget: Budget) -> Check:
     def spending_is_within(events: Sequence[Event]) -> list[Flaw]:
         limit, spent, attempts = Books.of(budget).limit, ZERO, 0
         for event in events:
-            if isinstance(event.fact, ExperimentEnded | ClaimScored | ClaimFailed):
+            if isinstance(event.fact, ExperimentEnded | ClaimScored | ClaimFailed | ActionSettled):
                 spent = spent.plus(event.fact.spent)
-            attempts += isinstance(event.fact, AttemptEnded | ClaimOpened)
+            attempts += isinstance(event.fact, AttemptEnded | ClaimOpened) or (
+                isinstance(event.fact, ActionSettled) and event.fact.spent != ZERO
+            )
         allowed = limit.plus(Amounts(device_seconds=SLACK_SECONDS * attempts))
         return [
             Flaw(
@@ -190,6 +217,7 @@ CHECKS: tuple[Check, ...] = (
     lineage_holds,
     scores_are_of_the_weights,
     one_claim,
+    probes_are_paid,
     nothing_after_the_end,
 )
 
@@ -206,14 +234,19 @@ def _ending(
         yield _flaw("BOOKS", event, f"{spent:g} device seconds spent, attempts took {seconds:g}")
 
 
-def _sound(experiment: str, sound: dict[str, bool], inits: dict[str, str]) -> bool:
+def _sound(
+    experiment: str, sound: Mapping[str, bool], parents: Mapping[str, tuple[str, ...]]
+) -> bool:
     """Whether the experiment and all that it goes back to are accepted and not flagged."""
     seen: set[str] = set()
-    while experiment not in seen:
-        if not sound.get(experiment, False):
+    open_ = [experiment]
+    while open_:
+        name = open_.pop()
+        if not sound.get(name, False):
             return False
-        seen.add(experiment)
-        experiment = inits.get(experiment, BASE)
+        if name not in seen:
+            seen.add(name)
+            open_ += parents.get(name, (BASE,))
     return True
 
 

@@ -1,20 +1,8 @@
-"""Lineage and taint over the experiment graph: an edge where one continues another's checkpoint."""
+"""Taint along lineages, and what may be continued or selected for it."""
 
 from rsi_master.core.experiment import BASE, Experiment
+from rsi_master.core.lineage import ancestors
 from rsi_master.core.state import State
-
-
-def ancestors(state: State, experiment: str) -> tuple[str, ...]:
-    """Ids from the experiment's init down to the base, nearest first."""
-    chain: list[str] = []
-    current = experiment
-    while current != BASE:
-        known = state.experiments.get(current)
-        if known is None or known.queued is None or known.queued.init in chain:
-            break
-        current = known.queued.init
-        chain.append(current)
-    return tuple(chain)
 
 
 def taint(state: State, experiment: str) -> str | None:
@@ -41,19 +29,19 @@ def selectable(state: State, experiment: Experiment) -> bool:
     )
 
 
-def refusal_to_continue(state: State, node: str, init: str) -> str | None:
-    """Why a Worker may not start from that checkpoint, or None."""
+def refusal_to_continue(state: State, node: str, init: str, noun: str = "init") -> str | None:
+    """Why a Worker may not start from that checkpoint, or None; `noun` is what it is called."""
     if init == BASE:
         return None
     known = state.experiments.get(init)
     if known is None or known.queued is None:
-        return f"init {init!r} is no experiment of this run; use 'base' or an own experiment"
+        return f"{noun} {init!r} is no experiment of this run; use 'base' or an own experiment"
     owners = {node, *state.graph.predecessors(node)}
     if known.queued.worker not in owners:
-        return f"init {init} belongs to {known.queued.worker}, which is no predecessor of {node}"
+        return f"{noun} {init} belongs to {known.queued.worker}, which is no predecessor of {node}"
     bad = taint(state, init)
     if bad is not None:
-        return f"init {init} is tainted by the flagged experiment {bad}"
+        return f"{noun} {init} is tainted by the flagged experiment {bad}"
     if known.checkpoint is None or known.integrity != "accepted":
-        return f"init {init} has no accepted checkpoint"
+        return f"{noun} {init} has no accepted checkpoint"
     return None

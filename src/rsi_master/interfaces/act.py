@@ -19,7 +19,7 @@ from rsi_master.expos.catalogue import Catalogue
 from rsi_master.interfaces import client, words
 from rsi_master.interfaces.fields import Field, form
 
-DEFAULT_RECIPES = ("sft",)
+DEFAULT_RECIPES = ("sft", "dpo", "grpo", "rejection")
 # An id in the short form of the screen, as a whole JSON text.
 _SHORT = re.compile(r'"[0-9a-f]{8}"')
 
@@ -107,7 +107,7 @@ def explain(action: str) -> str:
 
 
 def installed() -> Catalogue:
-    """The catalogue over the recipe that the package brings."""
+    """The catalogue over the recipes that the package brings."""
     return catalogue(recipes(DEFAULT_RECIPES))
 
 

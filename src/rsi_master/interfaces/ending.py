@@ -10,11 +10,11 @@ from rsi_master.core.dataset import DatasetRefused, DatasetRegistered
 from rsi_master.core.experiment import BASE
 from rsi_master.core.graph import WorkerCreated
 from rsi_master.core.job import Tier
+from rsi_master.core.lineage import ancestors
 from rsi_master.core.model import Value
 from rsi_master.core.run import ClaimScored, FinishAsked, RunFinished
 from rsi_master.core.score import PairedDifference, SplitScore
 from rsi_master.core.state import State
-from rsi_master.expos.lineage import ancestors
 from rsi_master.expos.notes import Note
 from rsi_master.interfaces import words
 from rsi_master.interfaces.verdict import weakest

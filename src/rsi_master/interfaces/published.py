@@ -11,8 +11,8 @@ GROUPS: Final[Mapping[str, Mapping[str, str]]] = {
         "reviewer_show_datapool": "`data.list`",
         "worker_inspect_data": "`data.inspect`",
         "reviewer_inspect_data": "`data.inspect`",
-        "worker_add_data": "`data.add` for a source of the contract, `data.derive` for a mixture; "
-        "both scan the rows first",
+        "worker_add_data": "`data.add` for a source of the contract, `data.derive` for a mixture, "
+        "`data.filter` for a part; all scan the rows first",
         "worker_update_readme": ABSENT,
     },
     "Execution and state": {
@@ -26,7 +26,7 @@ GROUPS: Final[Mapping[str, Mapping[str, str]]] = {
         "events_tail": "`events.tail`",
         "stop_loop": "`run.finish` for Main, guarded while anything works; `run.stop` for a person",
         "public_check_quota": "`quota.read`",
-        "worker_submit": "`experiment.submit`",
+        "worker_submit": "`experiment.submit`, and `experiment.merge` where the contract allows it",
         "main_training_read": f"{ABSENT}; an experiment starts when it is submitted",
         "main_training_decide": f"{ABSENT}; an experiment starts when it is submitted",
         "main_submit_review_override": f"{ABSENT}; no reviewer holds a submission back",

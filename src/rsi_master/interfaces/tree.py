@@ -9,10 +9,10 @@ from rich.tree import Tree
 from rsi_master.app.reader import Record
 from rsi_master.core.experiment import BASE, Experiment
 from rsi_master.core.graph import Node, WorkerCreated
+from rsi_master.core.lineage import ancestors
 from rsi_master.core.model import Value
 from rsi_master.core.run import ClaimScored
 from rsi_master.core.state import State
-from rsi_master.expos.lineage import ancestors
 from rsi_master.interfaces import words
 from rsi_master.interfaces.board import standing
 

@@ -18,6 +18,7 @@ from rsi_master.core.experiment import BASE, Experiment
 from rsi_master.core.recipe import RecipeSpec
 from rsi_master.core.score import NotScored, PairedDifference, Score, SplitScore
 from rsi_master.core.state import State
+from rsi_master.domains.training.merge import MERGE
 
 SHORT = 8
 
@@ -124,9 +125,10 @@ def effective(raw: Mapping[str, object]) -> dict[str, object]:
 
 def specification(raw: Mapping[str, object]) -> RecipeSpec | None:
     """The typed specification of a recorded recipe; None when it is not installed here."""
+    name = str(raw.get("name"))
     try:
-        name = str(raw.get("name"))
-        return plugins.recipes((name,))[name].spec.model_validate(raw)
+        known = MERGE if name == MERGE.name else plugins.recipes((name,))[name]
+        return known.spec.model_validate(raw)
     except (Refused, ValidationError):
         return None
 
@@ -134,7 +136,8 @@ def specification(raw: Mapping[str, object]) -> RecipeSpec | None:
 def taken(recipes: tuple[str, ...]) -> frozenset[RowKind]:
     """The kinds of rows that these recipes take; any kind when one is not installed here."""
     try:
-        return frozenset(recipe.spec.takes for recipe in plugins.recipes(recipes).values())
+        found = plugins.recipes(recipes).values()
+        return frozenset(kind for recipe in found for kind in recipe.spec.uses())
     except Refused:
         return frozenset(get_args(RowKind))
 
@@ -151,10 +154,16 @@ def training(state: State, experiment: Experiment, brief: bool = False) -> str:
     queued = experiment.queued
     if queued is None:
         return "the base model as it is"
-    start = "the base" if queued.init == BASE else short(queued.init)
     how = gist(queued.recipe) if brief else recipe(queued.recipe)
+    start, *others = (_init(parent) for parent in queued.parents())
+    if others:
+        return f"{how} of {start} with {listed(others)}"
     rows, data = count(queued.rows, "row"), origins(state, queued.data)
     return f"{how} on {rows} of {data}, from {start}"
+
+
+def _init(name: str) -> str:
+    return "the base" if name == BASE else short(name)
 
 
 def shown(path: Path) -> str:

@@ -2,6 +2,7 @@
 
 from rsi_master.core.action import Amounts
 from rsi_master.core.contract import Contract
+from rsi_master.core.lineage import ancestors
 from rsi_master.core.state import State
 from rsi_master.core.turn import Limits
 
@@ -21,6 +22,7 @@ def limits(state: State, contract: Contract, closing: bool) -> Limits:
     research, left = contract.research, state.books.left()
     one = state.costs.scoring.plus(Amounts(experiments=1))
     explored_and_verified = one.plus(one)
+    late = contract.budget.wall_seconds - state.wall(state.at) < conclusion(state, contract)
     total = contract.budget.experiments
     wanted = min(directions(total), len(contract.policy.sources))
     each = max(1, min(research.experiments_per_worker, int(EXPLORING * total) // wanted))
@@ -31,5 +33,21 @@ def limits(state: State, contract: Contract, closing: bool) -> Limits:
         workers_now=max(0, min(slots, workers_left)),
         experiments_each=each,
         verifications=0 if closing else max(0, min(left.experiments, workers_left)),
-        closing=closing or bool(left.lacking(explored_and_verified)),
+        promoted=contract.policy.promoted,
+        seeds=contract.policy.seeds_of_promotion,
+        closing=closing or late or bool(left.lacking(explored_and_verified)),
     )
+
+
+def conclusion(state: State, contract: Contract) -> float:
+    """Seconds on the clock that it takes to train the dearest lineage once more, and to verify and
+    claim after that: as long as its trainings took, on the devices that there are."""
+    seconds = {name: one.device_seconds() for name, one in state.experiments.items()}
+    lineages = [
+        sum(seconds.get(one, 0.0) for one in (name, *ancestors(state, name)))
+        for name, experiment in state.experiments.items()
+        if experiment.checkpoint is not None
+    ]
+    again = contract.policy.promoted * contract.policy.seeds_of_promotion
+    lanes = min(contract.devices.slots, contract.research.parallel_workers, again)
+    return max(lineages, default=0.0) * (1 + again / lanes)

@@ -4,11 +4,13 @@ advance only in `settle`."""
 import threading
 import time
 from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TypeVar, cast
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
+from rsi_master.agents.playbook.replication import replica
 from rsi_master.app.catalog import catalogue
 from rsi_master.app.plugins import recipes
 from rsi_master.core.action import OS, Caller, Role
@@ -17,13 +19,13 @@ from rsi_master.core.event import Event, Fact
 from rsi_master.core.facts import CODEC
 from rsi_master.core.model import Value
 from rsi_master.core.run import OwnerStarted, RunOpened
-from rsi_master.core.score import Split
+from rsi_master.core.score import Drawn
 from rsi_master.core.state import State
 from rsi_master.domains.data.actions import DatasetView
-from rsi_master.domains.planning.workers import WorkerRef
+from rsi_master.domains.planning.workers import Assignment, WorkerRef
 from rsi_master.domains.review.actions import RequestedView
-from rsi_master.domains.training.lifecycle import RecipeTrainer
-from rsi_master.domains.training.views import HandleView
+from rsi_master.domains.training.lifecycle import RecipeTrainer, programs
+from rsi_master.domains.training.views import HandleView, WorkerExperimentView
 from rsi_master.expos.catalogue import Catalogue
 from rsi_master.expos.engine import Engine
 from rsi_master.expos.gateway import LocalGateway, Parts, Session
@@ -31,6 +33,7 @@ from rsi_master.expos.ledger import Ledger, Stamp
 from rsi_master.expos.notary import Notary
 from rsi_master.expos.notes import Signer
 from rsi_master.expos.plant import Plant
+from rsi_master.expos.probing import Probing
 from rsi_master.expos.tokens import Tokens
 from rsi_master.programs.sealed.benchmark import Item
 from rsi_master.programs.sealed.vault import load, read_base, seal
@@ -105,12 +108,13 @@ class Rig:
         self.state = State.under(self.contract)
         self.lock = threading.RLock()
         self.tokens = Tokens(folder / "tokens.json")
+        self.probing = Probing()
         self.followers = (self.state.apply, *followers)
         self.ledger = self._ledger()
         self.gateway = LocalGateway(self.parts(self.catalogue), self.lock)
-        programs = {name: recipe.program for name, recipe in self.recipes.items()}
+        known = programs(self.recipes, merging=self.contract.policy.merging)
         slots = self.contract.devices.slots
-        self.compute = compute(folder / "spool", self.objects, programs, slots=slots)
+        self.compute = compute(folder / "spool", self.objects, known, slots=slots)
         self.wake = threading.Event()
         scratch = folder / "scratch"
         scratch.mkdir()
@@ -165,6 +169,24 @@ class Rig:
             self.tick()
             self.wake.wait(TICK_SECONDS)
 
+    def while_working(self, act: Callable[[], Value]) -> Value:
+        """Let the engine work while an action waits for it; the action's answer."""
+        limit = time.monotonic() + SECONDS
+        with ThreadPoolExecutor(1) as caller:
+            answer = caller.submit(act)
+            while not answer.done():
+                assert time.monotonic() < limit, "the action gets no answer"
+                self.tick()
+                self.wake.wait(TICK_SECONDS)
+        return answer.result()
+
+    def probe(self, node: str, experiment: str = "base", **window: object) -> Value:
+        """A Worker puts practice questions to a checkpoint."""
+        session = self.worker(node)
+        return self.while_working(
+            lambda: session.act("experiment.probe", experiment=experiment, **window)
+        )
+
     def score_base(self) -> None:
         """Evaluate the base."""
         self.engine.score_base()
@@ -198,6 +220,13 @@ class Rig:
         self.settle()
         return name
 
+    def merge(self, node: str, init: str, *others: str, **settings: object) -> str:
+        """A Worker merges checkpoints; the experiment's id, once it has ended."""
+        recipe = {"name": "merge", **settings}
+        answer = self.worker(node).act("experiment.merge", recipe=recipe, init=init, others=others)
+        self.settle()
+        return cast(HandleView, answer).experiment
+
     def finalise(self, node: str, best: str | None = None) -> Value:
         """A Worker ends its work."""
         cites = (best,) if best else ()
@@ -212,20 +241,22 @@ class Rig:
         self.finalise(node, name)
         return node, name
 
-    def verified(self, name: str) -> tuple[str, str]:
-        """A finalised verification of an experiment: node and the new experiment."""
-        queued = self.state.experiments[name].queued
-        assert queued is not None, "the base is not verified"
+    def verified(self, name: str, promotion: int = 0) -> tuple[str, str]:
+        """A finalised verification of an experiment: node and the last new experiment."""
+        owner = self.state.experiments[name].worker()
         node = self.open_worker(
-            experiments=1, purpose="verify", replicates=name, predecessors=(queued.worker,)
+            purpose="verify", replicates=name, promotion=promotion, predecessors=(owner,)
         )
-        answer = self.worker(node).act(
-            "experiment.submit", recipe=queued.recipe, data=queued.data[0], init=queued.init
-        )
-        again = cast(HandleView, answer).experiment
-        self.settle()
-        self.finalise(node, again)
-        return node, again
+        session = self.worker(node)
+        task = cast(Assignment, session.act("worker.current"))
+        seen: list[WorkerExperimentView] = []
+        while (again := replica(task, seen)) is not None:
+            handle = cast(HandleView, session.act(again[0], **again[1]))
+            self.settle()
+            view = session.act("experiment.inspect", experiment=handle.experiment)
+            seen.append(cast(WorkerExperimentView, view))
+        self.finalise(node, seen[-1].id)
+        return node, seen[-1].id
 
     def review(self, *scope: str) -> str:
         """Main orders a review; the Reviewer's node."""
@@ -238,10 +269,11 @@ class Rig:
 
     def _seal(self, folder: Path) -> Path:
         wanted = self.contract.evaluator
-        counts: dict[Split, int] = {
+        counts: dict[Drawn, int] = {
             "dev": wanted.dev,
             "confirm": wanted.confirm,
             "holdout": wanted.holdout,
+            "practice": wanted.practice,
         }
         return seal(SKETCH, read_base(self.base), counts, folder / "home", secret=b"s" * 32)
 
@@ -266,6 +298,7 @@ class Rig:
             sealed=self.sealed,
             clock=self.clock,
             ids=self.ids,
+            probing=self.probing,
         )
 
     def _plant(self, scratch: Path) -> Plant:
@@ -276,9 +309,10 @@ class Rig:
             compute=self.compute,
             sealed=self.sealed,
             objects=self.objects,
-            trainer=RecipeTrainer(self.recipes),
+            trainer=RecipeTrainer(self.recipes, self.sealed.open().verifier),
             clock=self.clock,
             scratch=scratch,
+            probing=self.probing,
         )
 
     def _opening(self) -> tuple[Fact, ...]:

@@ -50,6 +50,7 @@ class Sketch:
     tasks: tuple[str, ...] = TASKS
     decoding = Decoding(max_new_tokens=16, batch_size=32)
     libraries: tuple[str, ...] = ("numpy",)
+    verifier: str | None = None
 
     def draw(self, secret: bytes, counts: Mapping[Split, int]) -> Mapping[Split, list[Question]]:
         """Distinct questions over all splits."""
@@ -58,6 +59,14 @@ class Sketch:
             split: [_fresh(rng, task, seen) for task in TASKS for _ in range(count)]
             for split, count in counts.items()
         }
+
+    def practice(
+        self, secret: bytes, drawn: Mapping[Split, Sequence[Question]], count: int
+    ) -> list[Question]:
+        """Fresh questions: the space is so large that no pool has one of them."""
+        rng = Random(secret + b"practice")
+        seen = {question.prompt for found in drawn.values() for question in found}
+        return [_fresh(rng, task, seen) for task in TASKS for _ in range(count)]
 
     def pools(
         self, secret: bytes, drawn: Mapping[Split, Sequence[Question]]

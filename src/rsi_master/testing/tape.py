@@ -48,7 +48,9 @@ def worker(node: str, purpose: Purpose = "explore", experiments: int = 3) -> Wor
         purpose=purpose,
         predecessors=(),
         data=(),
+        recipe=None,
         replicates=None,
+        promotion=0,
         experiments=experiments,
     )
 
@@ -87,6 +89,7 @@ def queued(name: str, node: str = "w1", init: str = "base", **more: object) -> E
             "family": "a family",
             "effective": digest(name),
             "init": init,
+            "merges": (),
             "data": (digest("data"),),
             "rows": 10,
             "seed": 0,

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from rsi_master.adapters.sealed.link import ENVIRONMENT, PROGRAM
 from rsi_master.core.errors import SealUnavailable
-from rsi_master.core.score import Split
+from rsi_master.core.score import Drawn
 
 SECONDS = 300.0
 
@@ -17,7 +17,7 @@ def seal(
     benchmark: str,
     base: Path,
     home: Path,
-    counts: Mapping[Split, int],
+    counts: Mapping[Drawn, int],
     *,
     openings: int = 1,
     python: str = sys.executable,

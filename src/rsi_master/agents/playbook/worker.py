@@ -1,10 +1,12 @@
 """The Worker's playbook: train by customary settings, read the curve, vary once at a time."""
 
-import math
 from collections.abc import Callable
 from functools import partial
 from typing import cast
 
+from rsi_master.agents.playbook import rates
+from rsi_master.agents.playbook.continuing import next_step
+from rsi_master.agents.playbook.replication import Arguments, replica
 from rsi_master.core.errors import OverBudget, PolicyDenied
 from rsi_master.core.score import Scored, SplitScore
 from rsi_master.core.turn import Ask
@@ -18,11 +20,6 @@ Recipe = dict[str, object]
 # One to three passes over instruction data are customary (InstructGPT, Alpaca, LIMA's ablations).
 FIRST_EPOCHS = 1.0
 MORE_EPOCHS = 3.0
-# Half a decade is the customary grid of a learning-rate sweep.
-RATE_FACTOR = 3.0
-# Fine-tuning of billions of parameters, for which equation D.1 below has no rate (InstructGPT,
-# appendix C.1: 9.65e-6).
-RATE_LEAST = 1e-5
 # From about here on a batch of 32 rows takes more memory than a job gets (measured at 134.5 million
 # parameters: 7 GB, of 8 rows 3.3 GB), so that batches are small. Weights are trained through an
 # adapter (LoRA, arXiv 2106.09685), customary for pre-trained models; it saves little else here.
@@ -51,18 +48,44 @@ class WorkerPlaybook:
             cast(WorkerExperimentView, session.act("experiment.inspect", experiment=name))
             for name in task.experiments
         ]
-        limits = ask.limits
-        goes_on = limits.verifications > 0 if task.purpose == "verify" else not limits.closing
-        rows = partial(_rows, session, task)
-        move = next_recipe(task, seen, rows) if task.left and goes_on else None
+        move = self._next(ask, session, task, seen) if task.left else None
         if move is None or not self._submitted(session, *move):
             session.act("worker.finalize", **summary(task, seen))
 
-    def _submitted(self, session: Session, recipe: Recipe, init: str, data: str) -> bool:
+    def _next(
+        self, ask: Ask, session: Session, task: Assignment, seen: list[WorkerExperimentView]
+    ) -> tuple[str, Arguments] | None:
+        if task.purpose == "verify":
+            return replica(task, seen)
+        if ask.limits.closing:
+            return None
+        if task.predecessors:
+            return self._continued(session, task, seen)
+        move = next_recipe(task, seen, partial(_rows, session, task))
+        if move is None:
+            return None
+        recipe, init, data = move
+        return "experiment.submit", {"recipe": recipe, "init": init, "data": data}
+
+    def _continued(
+        self, session: Session, task: Assignment, seen: list[WorkerExperimentView]
+    ) -> tuple[str, Arguments] | None:
+        """The next step from the bests of the predecessors."""
+        names = [left.best for left in task.predecessors]
+        if names[0] is None:
+            return None
+        parents = [
+            cast(WorkerExperimentView, session.act("experiment.inspect", experiment=name))
+            for name in names
+            if name is not None
+        ]
+        return next_step(task, parents[0], parents, seen)
+
+    def _submitted(self, session: Session, action: str, arguments: Arguments) -> bool:
         """Whether the training was taken; a budget that does not cover it ends the work, and so do
         data of a kind that the recipe does not take."""
         try:
-            session.act("experiment.submit", recipe=recipe, init=init, data=data)
+            session.act(action, **arguments)
         except OverBudget:
             return False
         except PolicyDenied as denied:
@@ -77,8 +100,6 @@ def next_recipe(
 ) -> tuple[Recipe, str, str] | None:
     """The next training, or None when the Worker has nothing to add. Only a first training asks how
     many rows the data have: looking is recorded."""
-    if task.purpose == "verify":
-        return _replication(task, seen)
     if not task.data:
         return None
     data = task.data[0]
@@ -97,15 +118,12 @@ def first_recipe(task: Assignment, rows: int) -> Recipe:
 
     Batches are halved until a pass has enough updates, or they are small.
 
-    The rate is Kaplan et al. 2020 (arXiv 2001.08361), equation D.1:
-    0.003239 - 0.0001395 ln N for N parameters.
     """
     size = task.base_parameters
-    rate = max(RATE_LEAST, 0.003239 - 0.0001395 * math.log(size)) if size else RATE_LEAST
     recipe: Recipe = {
         "name": "sft",
         "method": "full",
-        "learning_rate": _short(rate),
+        "learning_rate": rates.short(rates.customary(size)),
         "epochs": FIRST_EPOCHS,
         "batch_size": _batch(rows),
     }
@@ -192,35 +210,22 @@ def _gentler(seen: list[WorkerExperimentView], data: str) -> tuple[Recipe, str, 
     """After a failure: the same recipe at a third of the rate, and in half the batch where memory
     may have been short."""
     recipe = dict(seen[-1].recipe)
-    recipe["learning_rate"] = _short(_rate(recipe) / RATE_FACTOR)
+    recipe["learning_rate"] = rates.short(rates.of(recipe) / rates.FACTOR)
     if seen[-1].reason in MEMORY:
         recipe["batch_size"] = max(1, cast(int, recipe["batch_size"]) // 2)
     return recipe, "base", data
 
 
-def _replication(
-    task: Assignment, seen: list[WorkerExperimentView]
-) -> tuple[Recipe, str, str] | None:
-    if seen or task.recipe is None or task.recipe_init is None:
-        return None
-    return task.recipe, task.recipe_init, task.recipe_data[0]
-
-
 def _raised(recipe: Recipe) -> float:
-    return _short(_rate(recipe) * RATE_FACTOR)
-
-
-def _rate(recipe: Recipe) -> float:
-    return float(cast(float, recipe["learning_rate"]))
-
-
-def _short(rate: float) -> float:
-    return float(f"{rate:.2g}")
+    return rates.short(rates.of(recipe) * rates.FACTOR)
 
 
 def _settings(recipe: Recipe) -> str:
-    words = (str(recipe.get("method", "")), f"lr {recipe.get('learning_rate')}")
-    return " ".join((*words, f"epochs {recipe.get('epochs')}"))
+    told = ("name", "method", "learning_rate", "epochs", "steps", "rounds", "scale")
+    return " ".join(f"{_SHORT.get(name, '')}{recipe[name]}" for name in told if recipe.get(name))
+
+
+_SHORT = {"learning_rate": "lr ", "epochs": "epochs ", "steps": "steps ", "rounds": "rounds "}
 
 
 def _value(score: SplitScore | None) -> float | None:

@@ -23,7 +23,10 @@ class DirectionView(Value):
     node: NodeId
     direction: str
     purpose: str
+    predecessors: tuple[NodeId, ...]
+    recipe: str | None
     replicates: str | None
+    promotion: int
     data: tuple[str, ...]
     status: str
     experiment_ids: tuple[str, ...]
@@ -34,12 +37,14 @@ class DirectionView(Value):
 
 
 class ReviewView(Value):
-    """A review in the overview."""
+    """A review in the overview. `beaten` are experiments than which another one is shown to be
+    better."""
 
     node: NodeId
     scope: tuple[NodeId, ...]
     status: str
     recommend: tuple[str, ...]
+    beaten: tuple[str, ...]
     recommendation: str
 
 
@@ -49,6 +54,8 @@ class OverviewView(Value):
     target: str
     reviewer: bool
     sources: tuple[str, ...]
+    recipes: tuple[str, ...]
+    verifier: bool
     base_dev: SplitScore | None
     directions: tuple[DirectionView, ...]
     reviews: tuple[ReviewView, ...]
@@ -75,6 +82,8 @@ def sync(_action: Sync, desk: Desk) -> Outcome:
             target=desk.contract.target,
             reviewer=desk.contract.research.reviewer,
             sources=desk.contract.policy.sources,
+            recipes=desk.contract.policy.ways(),
+            verifier=state.opened is not None and state.opened.sealed.verifier is not None,
             base_dev=present(base_dev, form.feedback, form.feedback_step) if base_dev else None,
             directions=tuple(_directions(desk)),
             reviews=tuple(_reviews(desk)),
@@ -101,7 +110,10 @@ def _directions(desk: Desk) -> list[DirectionView]:
                 node=node.id,
                 direction=created.direction,
                 purpose=created.purpose,
+                predecessors=created.predecessors,
+                recipe=created.recipe,
                 replicates=created.replicates,
+                promotion=created.promotion,
                 data=created.data,
                 status="active" if node.active() else "closed" if node.closed else "finalised",
                 experiment_ids=tuple(e.id for e in owned),
@@ -121,10 +133,18 @@ def _reviews(desk: Desk) -> list[ReviewView]:
             scope=desk.state.graph.scope(node.id),
             status=_standing(node),
             recommend=node.report.recommend if node.report else (),
+            beaten=_beaten(node),
             recommendation=node.report.recommendation if node.report else "",
         )
         for node in desk.state.graph.reviews()
     ]
+
+
+def _beaten(node: Node) -> tuple[str, ...]:
+    findings = node.report.findings if node.report else ()
+    return tuple(
+        dict.fromkeys(f.than for f in findings if f.verdict == "supported" and f.than is not None)
+    )
 
 
 def _standing(node: Node) -> str:

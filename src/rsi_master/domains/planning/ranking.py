@@ -20,20 +20,24 @@ class Candidate(Value):
     claimable: str | None
 
 
-def rank(state: State) -> tuple[Candidate, ...]:
-    """Candidates, best mean first; ties go to more seeds, then to the earlier recipe."""
+def rank(state: State, fixed: int) -> tuple[Candidate, ...]:
+    """Candidates, best mean first; ties go to more seeds, then to the earlier recipe. `fixed` is
+    the seed of what may be claimed."""
     groups: dict[str, list[Experiment]] = {}
     for experiment in state.experiments.values():
         if experiment.queued is not None and selectable(state, experiment):
             groups.setdefault(experiment.queued.effective, []).append(experiment)
-    found = [_candidate(effective, group) for effective, group in groups.items()]
+    found = [_candidate(effective, group, fixed) for effective, group in groups.items()]
     return tuple(sorted(found, key=lambda c: (-c.confirm_mean, -c.seeds)))
 
 
-def _candidate(effective: str, group: list[Experiment]) -> Candidate:
+def _candidate(effective: str, group: list[Experiment], fixed: int) -> Candidate:
     scores = [score for e in group if (score := _confirm(e)) is not None]
     verified = [
-        e.id for e in group if e.queued and e.queued.purpose == "verify" and _confirm(e) is not None
+        e.id
+        for e in group
+        if e.queued and (e.queued.purpose, e.queued.seed) == ("verify", fixed)
+        if _confirm(e) is not None
     ]
     seeds = {e.queued.seed for e in group if e.queued}
     family = group[0].queued.family if group[0].queued else ""

@@ -42,11 +42,27 @@ def predecessors_are_finalised(question: Question) -> str | None:
     return None
 
 
+def predecessors_are_open(question: Question) -> str | None:
+    """An exploration builds on no closed direction; a verification only repeats what it has."""
+    if question.action.purpose != "explore":
+        return None
+    for name in question.action.predecessors:
+        node = question.state.graph.nodes.get(name)
+        if node is not None and node.closed is not None:
+            return f"predecessor {name} is a closed direction; direction.reopen it first"
+    return None
+
+
 def replication_has_an_original(question: Question) -> str | None:
-    """A verification names one selectable experiment, once; an exploration names none."""
+    """A verification names one selectable experiment and a fresh seed, once; an exploration names
+    none."""
     action, state = question.action, question.state
     if action.purpose == "explore":
-        return "an exploration replicates nothing" if action.replicates else None
+        fresh = action.replicates or action.promotion
+        return "an exploration replicates nothing" if fresh else None
+    seeds = question.contract.policy.seeds_of_promotion
+    if action.promotion >= seeds:
+        return f"promotion {action.promotion}: the contract has {seeds} fresh seeds, from 0 on"
     original = state.experiments.get(action.replicates or "")
     if original is None or original.queued is None:
         return f"a verification names the experiment that it replicates, not {action.replicates!r}"
@@ -54,7 +70,9 @@ def replication_has_an_original(question: Question) -> str | None:
         return f"{original.id} is not accepted, not scored, or tainted"
     for node in state.graph.workers():
         created = node.created
-        if isinstance(created, WorkerCreated) and created.replicates == action.replicates:
+        if not isinstance(created, WorkerCreated) or created.replicates != action.replicates:
+            continue
+        if created.promotion == action.promotion:
             if node.active() or any(e.lifecycle == "finished" for e in state.owned(node.id)):
                 return f"{original.id} is verified by {node.id} already"
     return None
@@ -66,6 +84,14 @@ def data_exists(question: Question) -> str | None:
         if digest not in question.state.datasets:
             return f"dataset {digest[:19]} is not in the pool; see data.list"
     return None
+
+
+def recipe_is_allowed(question: Question) -> str | None:
+    """A direction is about a way to train that the contract allows."""
+    wanted, allowed = question.action.recipe, question.contract.policy.ways()
+    if wanted is None or wanted in allowed:
+        return None
+    return f"recipe {wanted!r} is not in the contract; it allows {', '.join(allowed)}"
 
 
 def worker_is_active(question: Question) -> str | None:
@@ -81,11 +107,23 @@ def nothing_runs(question: Question) -> str | None:
 
 
 def worker_is_finalised(question: Question) -> str | None:
-    """Only the direction of a finalised Worker is closed."""
+    """Only the direction of a finalised Worker is closed, and opened again."""
     node = question.state.graph.nodes.get(question.action.node)
     if node is None or not isinstance(node.created, WorkerCreated):
         return f"{question.action.node} is no Worker of this run"
     return f"{node.id} still works" if node.active() else None
+
+
+def direction_is_open(question: Question) -> str | None:
+    """A direction that is closed already is not closed again."""
+    node = question.state.graph.nodes.get(question.action.node)
+    return f"{node.id} is closed already" if node and node.closed else None
+
+
+def direction_is_closed(question: Question) -> str | None:
+    """Only a closed direction is reopened."""
+    node = question.state.graph.nodes.get(question.action.node)
+    return f"{node.id} is not closed" if node and not node.closed else None
 
 
 def claim_is_due(question: Question) -> str | None:
@@ -93,7 +131,8 @@ def claim_is_due(question: Question) -> str | None:
     state = question.state
     if state.claim is not None:
         return f"the holdout was opened for {state.claim.experiment}; a run claims once"
-    ranking = [c for c in rank(state) if c.claimable is not None]
+    fixed = question.contract.policy.seed_of_promotion
+    ranking = [c for c in rank(state, fixed) if c.claimable is not None]
     if not ranking:
         return "no recipe was verified under the fixed seed; create a verification first"
     if question.action.experiment != ranking[0].claimable:

@@ -10,15 +10,20 @@ from rsi_master.core.contract import Contract
 from rsi_master.core.errors import Misuse
 from rsi_master.core.experiment import BASE, Purpose
 from rsi_master.core.graph import Node, WorkerCreated, WorkerFinalised
+from rsi_master.core.lineage import ancestors
 from rsi_master.core.model import Value
 from rsi_master.core.score import SplitScore, present
+from rsi_master.core.state import State
 from rsi_master.domains.planning import rules
 from rsi_master.expos.catalogue import Desk, Entry, Outcome, Rule, Whole
 
 
 class Create(Action):
     """Open a direction: a Worker with a hypothesis, a task, predecessors whose experiments it may
-    read and continue, and a number of experiments. A verification replicates one experiment."""
+    read and continue, and a number of experiments. `recipe` names the way to train that the
+    direction is about; without it the Worker chooses. A verification replicates one experiment with
+    its whole lineage under a fresh seed, of which `promotion` is the number, from 0 on; it gets as
+    many experiments as that takes."""
 
     name = "worker.create"
     effect = "record"
@@ -29,7 +34,9 @@ class Create(Action):
     purpose: Purpose = "explore"
     predecessors: Annotated[tuple[NodeId, ...], Field(max_length=20)] = ()
     data: Annotated[tuple[Digest, ...], Field(max_length=20)] = ()
+    recipe: Annotated[str, Field(min_length=1, max_length=40)] | None = None
     replicates: str | None = None
+    promotion: Annotated[int, Field(ge=0, le=19)] = 0
     experiments: Annotated[int, Field(ge=1, le=1000)] = 1
 
 
@@ -66,23 +73,45 @@ class WorkerRef(Value):
     node: NodeId
 
 
+class Training(Value):
+    """A training or merge that a verification repeats: what it continued, first θ_in, and its data,
+    all by the ids of the original."""
+
+    experiment: str
+    recipe: dict[str, object]
+    parents: tuple[str, ...]
+    data: tuple[Digest, ...]
+
+
+class Predecessor(Value):
+    """What a finalised Worker left to its heirs: its summary, and the best of its experiments."""
+
+    node: NodeId
+    direction: str
+    summary: str
+    best: str | None
+    experiments: tuple[str, ...]
+
+
 class Assignment(Value):
-    """What a Worker works on."""
+    """What a Worker works on. `lineage` is what a verification trains again, in order; `practice`
+    counts the open questions that it may probe checkpoints with, `probes` times more."""
 
     node: NodeId
     direction: str
     hypothesis: str
     task: str
     purpose: Purpose
-    predecessors: tuple[NodeId, ...]
+    predecessors: tuple[Predecessor, ...]
     data: tuple[Digest, ...]
+    recipe: str | None
     replicates: str | None
-    recipe: dict[str, object] | None
-    recipe_init: str | None
-    recipe_data: tuple[Digest, ...]
+    lineage: tuple[Training, ...]
     experiments: tuple[str, ...]
     running: int
     left: int
+    practice: int
+    probes: int
     base_parameters: int | None
     base_dev: SplitScore | None
 
@@ -111,6 +140,7 @@ class FinalisedView(Value):
 
 def _create(action: Create, desk: Desk) -> Outcome:
     number = len(desk.state.graph.workers()) + 1
+    again = _lineage(desk.state, action.replicates) if action.replicates else ()
     fact = WorkerCreated(
         node=f"w{number}",
         direction=action.direction,
@@ -119,8 +149,10 @@ def _create(action: Create, desk: Desk) -> Outcome:
         purpose=action.purpose,
         predecessors=tuple(dict.fromkeys(action.predecessors)),
         data=action.data,
+        recipe=action.recipe,
         replicates=action.replicates,
-        experiments=action.experiments,
+        promotion=action.promotion,
+        experiments=len(again) or action.experiments,
     )
     return Outcome(fact, (fact,))
 
@@ -129,7 +161,6 @@ def _current(_action: Current, desk: Desk) -> Outcome:
     state = desk.state
     node, created = _worker(desk, desk.caller.node)
     owned = state.owned(node.id)
-    original = state.experiments[created.replicates].queued if created.replicates else None
     base = state.experiments.get(BASE)
     dev = base.score("dev") if base else None
     form = desk.contract.evaluator
@@ -140,18 +171,46 @@ def _current(_action: Current, desk: Desk) -> Outcome:
             hypothesis=created.hypothesis,
             task=created.task,
             purpose=created.purpose,
-            predecessors=created.predecessors,
+            predecessors=tuple(_predecessor(desk, name) for name in created.predecessors),
             data=created.data,
+            recipe=created.recipe,
             replicates=created.replicates,
-            recipe=original.recipe if original else None,
-            recipe_init=original.init if original else None,
-            recipe_data=original.data if original else (),
+            lineage=_lineage(state, created.replicates) if created.replicates else (),
             experiments=tuple(e.id for e in owned),
             running=sum(1 for e in owned if e.ended is None),
             left=_left(desk, node, created),
+            practice=state.opened.sealed.practice if state.opened else 0,
+            probes=state.probes_left(node.id, desk.contract.research.probes_per_worker),
             base_parameters=state.opened.parameters if state.opened else None,
             base_dev=present(dev, form.feedback, form.feedback_step) if dev else None,
         )
+    )
+
+
+def _predecessor(desk: Desk, name: str) -> Predecessor:
+    node, created = _worker(desk, name)
+    return Predecessor(
+        node=node.id,
+        direction=created.direction,
+        summary=node.finalised.summary if node.finalised else "",
+        best=node.finalised.best if node.finalised else None,
+        experiments=tuple(e.id for e in desk.state.owned(node.id)),
+    )
+
+
+def _lineage(state: State, name: str) -> tuple[Training, ...]:
+    """From the first training on the base to the experiment itself."""
+    order = reversed((name, *ancestors(state, name)))
+    found = [known.queued for one in order if (known := state.experiments.get(one)) is not None]
+    return tuple(
+        Training(
+            experiment=queued.experiment,
+            recipe=queued.recipe,
+            parents=queued.parents(),
+            data=queued.data,
+        )
+        for queued in found
+        if queued is not None
     )
 
 
@@ -225,8 +284,10 @@ RULES = (
     Rule("parallel", Create, rules.parallel_workers),
     Rule("share", Create, rules.share_of_experiments),
     Rule("predecessors", Create, rules.predecessors_are_finalised),
+    Rule("closed", Create, rules.predecessors_are_open),
     Rule("replicates", Create, rules.replication_has_an_original),
     Rule("data", Create, rules.data_exists),
+    Rule("recipe", Create, rules.recipe_is_allowed),
     Rule("active", Finalize, rules.worker_is_active),
     Rule("running", Finalize, rules.nothing_runs),
 )

@@ -1,4 +1,4 @@
-"""Actions on experiments: submit, inspect, cancel."""
+"""Actions on experiments: submit, merge, inspect, cancel, and the probe that `probing` adds."""
 
 from collections.abc import Sequence
 from typing import Annotated, Generic, TypeVar, Union
@@ -18,9 +18,10 @@ from rsi_master.core.experiment import (
 from rsi_master.core.graph import WorkerCreated
 from rsi_master.core.recipe import Recipe, RecipeSpec
 from rsi_master.core.state import State
-from rsi_master.domains.training import rules, views
+from rsi_master.domains.training import probing, rules, views
 from rsi_master.domains.training.curve import curve
-from rsi_master.domains.training.identity import effective, family
+from rsi_master.domains.training.identity import OWN_LINEAGE, effective, family
+from rsi_master.domains.training.merge import MergeSpec
 from rsi_master.expos.catalogue import Desk, Domain, Entry, Outcome, Rule
 
 ExperimentId = Annotated[str, Field(pattern=r"^(base|[0-9a-f-]{8,36})$")]
@@ -31,6 +32,7 @@ class Submit(Action, Generic[Spec]):
     """Train from a checkpoint on a dataset by a recipe, then evaluate; returns a handle at once.
 
     The seed is not the submitter's: the contract fixes it, so that no lucky seed can be picked.
+    Some recipes train on worked rows as well, the demonstrations.
     """
 
     name = "experiment.submit"
@@ -38,7 +40,38 @@ class Submit(Action, Generic[Spec]):
 
     recipe: SerializeAsAny[Spec]
     data: Digest
+    demonstrations: Digest | None = None
     init: ExperimentId = BASE
+
+    def datasets(self) -> tuple[Digest, ...]:
+        """The data, and the demonstrations if there are any."""
+        return (self.data, self.demonstrations) if self.demonstrations else (self.data,)
+
+    def parents(self) -> tuple[str, ...]:
+        """The checkpoint that is continued."""
+        return (self.init,)
+
+
+class Merge(Action):
+    """Join checkpoints of one's own lineage in weight space, then evaluate; returns a handle at
+    once. `linear` takes their mean; `task_arithmetic` and `ties` add to `init` what the others
+    changed of it.
+    """
+
+    name = "experiment.merge"
+    effect = "work"
+
+    recipe: MergeSpec = MergeSpec()
+    init: ExperimentId = BASE
+    others: Annotated[tuple[ExperimentId, ...], Field(min_length=1, max_length=7)]
+
+    def datasets(self) -> tuple[Digest, ...]:
+        """None."""
+        return ()
+
+    def parents(self) -> tuple[str, ...]:
+        """All that is joined."""
+        return (self.init, *self.others)
 
 
 class Inspect(Action):
@@ -61,6 +94,14 @@ class Cancel(Action):
 
 def _submit(action: Submit[RecipeSpec], desk: Desk) -> Outcome:
     dataset = desk.state.datasets[action.data]
+    return _queued(action, desk, dataset.source.origin, dataset.rows)
+
+
+def _merge(action: Merge, desk: Desk) -> Outcome:
+    return _queued(action, desk, OWN_LINEAGE, rows=0)
+
+
+def _queued(action: Submit[RecipeSpec] | Merge, desk: Desk, origin: str, rows: int) -> Outcome:
     created = desk.state.graph.nodes[desk.caller.node].created
     assert isinstance(created, WorkerCreated), "the policy admits Workers only"
     verify = created.purpose == "verify"
@@ -69,15 +110,16 @@ def _submit(action: Submit[RecipeSpec], desk: Desk) -> Outcome:
         experiment=desk.fresh(),
         worker=desk.caller.node,
         recipe=action.recipe.model_dump(mode="json"),
-        family=family(action.recipe, dataset),
-        effective=effective(desk.state, action.recipe, action.init, (action.data,)),
+        family=family(action.recipe, origin),
+        effective=effective(desk.state, action.recipe, action.parents(), action.datasets()),
         init=action.init,
-        data=(action.data,),
-        rows=dataset.rows,
-        seed=policy.seed_of_promotion if verify else desk.contract.seed,
+        merges=action.parents()[1:],
+        data=action.datasets(),
+        rows=rows,
+        seed=policy.promotion_seeds()[created.promotion] if verify else desk.contract.seed,
         purpose=created.purpose,
         replicates=created.replicates,
-        seconds=_training(action.recipe, dataset.rows, desk.state).device_seconds,
+        seconds=_training(action.recipe, rows, desk.state).device_seconds,
         intent=desk.intent,
     )
     return Outcome(fact, (fact,), heir=fact.experiment)
@@ -88,6 +130,11 @@ def reserve(action: Submit[RecipeSpec], state: State, _contract: Contract) -> Am
     dataset = state.datasets.get(action.data)
     rows = dataset.rows if dataset else 0
     return state.costs.scoring.plus(_training(action.recipe, rows, state))
+
+
+def reserve_merge(action: Merge, state: State, _contract: Contract) -> Amounts:
+    """The upper estimate of merging and evaluation."""
+    return state.costs.scoring.plus(_training(action.recipe, 0, state))
 
 
 def _training(recipe: RecipeSpec, rows: int, state: State) -> Amounts:
@@ -125,6 +172,7 @@ def domain(recipes: Sequence[Recipe]) -> Domain:
         "training",
         (
             Entry(submit, _submit, {Role.WORKER: views.handle}, reserve),
+            Entry(Merge, _merge, {Role.WORKER: views.handle}, reserve_merge),
             Entry(
                 Inspect,
                 _inspect,
@@ -136,19 +184,39 @@ def domain(recipes: Sequence[Recipe]) -> Domain:
                 },
             ),
             Entry(Cancel, _cancel, {Role.WORKER: views.done, Role.OPERATOR: views.done}),
+            probing.ENTRY,
         ),
         (
-            Rule("active", submit, rules.worker_is_active),
-            Rule("clock", submit, rules.wall_clock_is_left),
+            *(rule for one in (submit, Merge) for rule in _before(one)),
             Rule("recipe", submit, rules.recipe_is_allowed),
+            Rule("merging", Merge, rules.merging_is_allowed),
+            Rule("others", Merge, rules.merged_ones_differ),
             Rule("data", submit, rules.data_exists),
             Rule("kind", submit, rules.data_is_of_its_kind),
-            Rule("lineage", submit, rules.init_may_be_continued),
-            Rule("share", submit, rules.worker_has_experiments_left),
-            Rule("verification", submit, rules.verification_stays_affordable),
-            Rule("repeat", submit, rules.not_a_repeat),
-            Rule("replication", submit, rules.replication_is_exact),
+            Rule("demonstrations", submit, rules.demonstrations_have_a_use),
+            Rule("verifier", submit, rules.verifier_is_there),
+            *(rule for one in (submit, Merge) for rule in _after(one)),
             Rule("scope", Inspect, rules.experiment_is_in_sight),
             Rule("owner", Cancel, rules.experiment_is_own),
+            *probing.RULES,
         ),
+    )
+
+
+def _before(action: type[Action]) -> tuple[Rule, ...]:
+    """What is asked of trainings and merges alike before their own rules."""
+    return (
+        Rule("active", action, rules.worker_is_active),
+        Rule("clock", action, rules.wall_clock_is_left),
+    )
+
+
+def _after(action: type[Action]) -> tuple[Rule, ...]:
+    """What is asked of both once their inputs are known to exist."""
+    return (
+        Rule("lineage", action, rules.inits_may_be_continued),
+        Rule("share", action, rules.worker_has_experiments_left),
+        Rule("verification", action, rules.verification_stays_affordable),
+        Rule("repeat", action, rules.not_a_repeat),
+        Rule("replication", action, rules.replication_is_exact),
     )

@@ -1,16 +1,20 @@
 """What a training is, apart from its seed: its effective digest over the lineage, its family."""
 
 from collections.abc import Sequence
+from typing import Final
 
-from rsi_master.core.dataset import DatasetRegistered
 from rsi_master.core.experiment import BASE
 from rsi_master.core.recipe import RecipeSpec, effective_digest
 from rsi_master.core.state import State
 
+OWN_LINEAGE: Final = "own lineage"
+"""The origin of what a merge is made of."""
 
-def effective(state: State, spec: RecipeSpec, init: str, data: Sequence[str]) -> str:
+
+def effective(state: State, spec: RecipeSpec, parents: Sequence[str], data: Sequence[str]) -> str:
     """Equal for two trainings that differ in seeds only, also along their lineage."""
-    return effective_digest(spec, lineage_key(state, init), data)
+    first, *others = (lineage_key(state, parent) for parent in parents)
+    return effective_digest(spec, first, (*data, *others))
 
 
 def lineage_key(state: State, init: str) -> str:
@@ -21,6 +25,6 @@ def lineage_key(state: State, init: str) -> str:
     return known.queued.effective if known and known.queued else init
 
 
-def family(spec: RecipeSpec, dataset: DatasetRegistered) -> str:
+def family(spec: RecipeSpec, origin: str) -> str:
     """Kind of data source, objective, parametrisation: what directions are measured by."""
-    return f"{dataset.source.origin} · {spec.objective} · {spec.parametrisation()}"
+    return f"{origin} · {spec.objective} · {spec.parametrisation()}"

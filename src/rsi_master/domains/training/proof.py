@@ -80,6 +80,14 @@ def _figures(result: TrainResult, spec: RecipeSpec, tokenizer: int | None) -> No
     """What the job counted fits the specification."""
     if result.failure is not None:
         raise _Rejected(result.failure.code, result.failure.detail)
+    if spec.learns:
+        _learning(result, spec)
+    if result.tokenizer_length != tokenizer:
+        detail = f"trained with {result.tokenizer_length} tokens, the initial model has {tokenizer}"
+        raise _Rejected("WRONG_TOKENIZER", detail)
+
+
+def _learning(result: TrainResult, spec: RecipeSpec) -> None:
     planned = spec.planned_steps(result.rows_kept)
     if not 0 < planned == result.steps_done:
         raise _Rejected("STEPS_MISSING", f"{result.steps_done} steps done of {planned}")
@@ -87,9 +95,6 @@ def _figures(result: TrainResult, spec: RecipeSpec, tokenizer: int | None) -> No
         raise _Rejected("NO_SUPERVISED_TOKENS", f"none of {result.tokens_total} tokens bears loss")
     if result.tokens_supervised >= result.tokens_total:
         raise _Rejected("ALL_SUPERVISED", f"all {result.tokens_total} tokens bear loss")
-    if result.tokenizer_length != tokenizer:
-        detail = f"trained with {result.tokenizer_length} tokens, the initial model has {tokenizer}"
-        raise _Rejected("WRONG_TOKENIZER", detail)
 
 
 def _weights(before: Mapping[str, Tensor], path: Path, spec: RecipeSpec) -> dict[str, Tensor]:

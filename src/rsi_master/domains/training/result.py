@@ -13,8 +13,12 @@ Reason = Literal[
     "WRONG_INIT",
     "WRONG_TOKENIZER",
     "NOT_FINITE",
+    "DIVERGED",
+    "NO_VERIFIER",
+    "EQUAL_REWARDS",
+    "NO_RIGHT_ANSWER",
 ]
-Drop = Literal["too_long", "empty", "end_inside"]
+Drop = Literal["too_long", "empty", "end_inside", "unverifiable"]
 Count = Annotated[int, Field(ge=0)]
 
 

@@ -1,8 +1,12 @@
 """The submission review: what the policy asks of an experiment before it costs anything."""
 
+from collections.abc import Iterable
+
 from rsi_master.core.action import Amounts, Role
 from rsi_master.core.experiment import BASE
 from rsi_master.core.graph import WorkerCreated
+from rsi_master.core.lineage import ancestors
+from rsi_master.core.state import State
 from rsi_master.domains.training.identity import effective
 from rsi_master.expos.catalogue import Question
 from rsi_master.expos.lineage import refusal_to_continue
@@ -33,9 +37,10 @@ def recipe_is_allowed(question: Question) -> str | None:
 
 def data_exists(question: Question) -> str | None:
     """Only datasets that passed the scan."""
-    if question.action.data in question.state.datasets:
-        return None
-    return f"dataset {question.action.data[:19]} is not in the pool; see data.list"
+    for dataset in question.action.datasets():
+        if dataset not in question.state.datasets:
+            return f"dataset {dataset[:19]} is not in the pool; see data.list"
+    return None
 
 
 def data_is_of_its_kind(question: Question) -> str | None:
@@ -50,13 +55,54 @@ def data_is_of_its_kind(question: Question) -> str | None:
     )
 
 
-def init_may_be_continued(question: Question) -> str | None:
-    """θ_in is the base, or an accepted checkpoint of the Worker or a designated predecessor. A
-    verification may start where the Worker of its original might."""
-    created = _assignment(question)
-    original = question.state.experiments.get(created.replicates or "") if created else None
-    node = original.worker() if original is not None else question.caller.node
-    return refusal_to_continue(question.state, node, question.action.init)
+def demonstrations_have_a_use(question: Question) -> str | None:
+    """Demonstrations are worked rows, for a recipe that trains on some beside its data."""
+    action = question.action
+    given = question.state.datasets.get(action.demonstrations or "")
+    if given is None:
+        return None
+    if not action.recipe.demonstrated:
+        return f"recipe {action.recipe.name} takes no demonstrations; mix them into the data"
+    if given.holds != "rows":
+        return f"dataset {action.demonstrations[:19]} holds {given.holds}, no worked rows"
+    return None
+
+
+def verifier_is_there(question: Question) -> str | None:
+    """A recipe that learns from a verifier needs a benchmark that has an open one."""
+    opened, recipe = question.state.opened, question.action.recipe
+    if not recipe.verified or (opened is not None and opened.sealed.verifier):
+        return None
+    return f"recipe {recipe.name} needs an open verifier, and the benchmark has none"
+
+
+def merging_is_allowed(question: Question) -> str | None:
+    """Merging is off unless the contract allows it."""
+    allowed = question.contract.policy.merging
+    return None if allowed else "the contract has merging off; continue one checkpoint instead"
+
+
+def merged_ones_differ(question: Question) -> str | None:
+    """A checkpoint that is merged with itself weighs more, which is no field of the recipe."""
+    several = question.action.parents()
+    twice = [name for name in several if several.count(name) > 1]
+    return f"{twice[0]} is named twice; name each checkpoint once" if twice else None
+
+
+def inits_may_be_continued(question: Question) -> str | None:
+    """The base, or an accepted checkpoint of the Worker or a designated predecessor; for a
+    verification one that was trained under its own fresh seed."""
+    state, node, created = question.state, question.caller.node, _assignment(question)
+    for parent in question.action.parents():
+        refusal = refusal_to_continue(state, node, parent)
+        if refusal is not None:
+            return refusal
+        queued = state.experiments[parent].queued if parent != BASE else None
+        if created is None or created.purpose != "verify" or queued is None:
+            continue
+        if queued.purpose != "verify" or queued.seed != _fresh_seed(question, created):
+            return f"a verification continues what it trained under its own seed, not {parent}"
+    return None
 
 
 def worker_has_experiments_left(question: Question) -> str | None:
@@ -75,14 +121,17 @@ def worker_has_experiments_left(question: Question) -> str | None:
 
 
 def verification_stays_affordable(question: Question) -> str | None:
-    """An exploration leaves enough to train and score its recipe once more, on the fresh seed."""
+    """An exploration leaves enough to train and score its whole lineage again on a fresh seed."""
     created, action, state = _assignment(question), question.action, question.state
-    dataset = state.datasets.get(action.data)
-    if created is None or created.purpose == "verify" or dataset is None:
+    if created is None or created.purpose == "verify":
         return None
-    seconds = action.recipe.device_seconds(dataset.rows, state.parameters())
+    dataset = state.datasets.get(action.datasets()[0]) if action.datasets() else None
+    seconds = action.recipe.device_seconds(dataset.rows if dataset else 0, state.parameters())
     once = state.costs.scoring.plus(Amounts(device_seconds=seconds, experiments=1))
-    lacking = state.books.left().lacking(once.plus(once))
+    need = once.plus(once)
+    for name in lineage(state, action.parents()):
+        need = need.plus(state.costs.scoring).plus(trained_again(state, name))
+    lacking = question.left().lacking(need)
     if not lacking:
         return None
     return f"the {lacking[0]} left would not cover its verification; submit less or finalise"
@@ -91,14 +140,14 @@ def verification_stays_affordable(question: Question) -> str | None:
 def not_a_repeat(question: Question) -> str | None:
     """The same effective recipe under the same seed gives the same weights; look it up instead."""
     created = _assignment(question)
-    if created is None or created.purpose == "verify":
+    if created is None:
         return None
-    digest = effective(
-        question.state, question.action.recipe, question.action.init, (question.action.data,)
-    )
+    verify, digest = created.purpose == "verify", _digest(question)
     for known in question.state.experiments.values():
         queued = known.queued
-        if queued is None or queued.effective != digest or queued.purpose != "explore":
+        if queued is None or queued.effective != digest or queued.purpose != created.purpose:
+            continue
+        if verify and queued.worker != question.caller.node:
             continue
         if known.ended is None or known.ended.lifecycle == "finished":
             return f"repeats {known.id} of {queued.worker}: equal effective recipe and seed"
@@ -106,17 +155,14 @@ def not_a_repeat(question: Question) -> str | None:
 
 
 def replication_is_exact(question: Question) -> str | None:
-    """A verification Worker trains the recipe that it was made for, and no other."""
-    created = _assignment(question)
+    """A verification Worker trains the lineage that it was made for, and nothing else."""
+    created, state = _assignment(question), question.state
     if created is None or created.purpose != "verify" or created.replicates is None:
         return None
-    original = question.state.experiments[created.replicates].queued
-    digest = effective(
-        question.state, question.action.recipe, question.action.init, (question.action.data,)
-    )
-    if original is not None and original.effective == digest:
+    wanted = [state.experiments[n].queued for n in lineage(state, (created.replicates,))]
+    if _digest(question) in {queued.effective for queued in wanted if queued is not None}:
         return None
-    return f"a verification trains the recipe of {created.replicates} and no other"
+    return f"a verification trains the lineage of {created.replicates} and nothing else"
 
 
 def experiment_is_in_sight(question: Question) -> str | None:
@@ -147,3 +193,24 @@ def experiment_is_own(question: Question) -> str | None:
 def _assignment(question: Question) -> WorkerCreated | None:
     node = question.state.graph.nodes.get(question.caller.node)
     return node.created if node and isinstance(node.created, WorkerCreated) else None
+
+
+def _digest(question: Question) -> str:
+    action = question.action
+    return effective(question.state, action.recipe, action.parents(), action.datasets())
+
+
+def lineage(state: State, names: Iterable[str]) -> set[str]:
+    """The experiments themselves and all that they continue, without the base."""
+    found = {one for name in names for one in (name, *ancestors(state, name))}
+    return {name for name in found if name in state.experiments} - {BASE}
+
+
+def trained_again(state: State, name: str) -> Amounts:
+    """What training an experiment anew may take, without its scoring."""
+    queued = state.experiments[name].queued
+    return Amounts(device_seconds=queued.seconds if queued else 0.0, experiments=1)
+
+
+def _fresh_seed(question: Question, created: WorkerCreated) -> int:
+    return question.contract.policy.promotion_seeds()[created.promotion]

@@ -43,6 +43,7 @@ class WorkerExperimentView(Value):
     detail: str
     recipe: dict[str, object]
     init: str
+    merges: tuple[str, ...]
     data: tuple[Digest, ...]
     dev: SplitScore | None
     curve: tuple[Point, ...]
@@ -63,6 +64,7 @@ class ReviewerExperimentView(Value):
     family: str
     effective: str
     init: str
+    merges: tuple[str, ...]
     data: tuple[Digest, ...]
     seed: int | None
     purpose: Purpose | None
@@ -84,6 +86,7 @@ class MainExperimentView(Value):
     recipe: dict[str, object]
     family: str
     init: str
+    merges: tuple[str, ...]
     data: tuple[Digest, ...]
     purpose: Purpose | None
     dev: SplitScore | None
@@ -124,6 +127,7 @@ def worker_view(record: Record, contract: Contract) -> WorkerExperimentView:
         detail=ended.detail if ended else "",
         recipe=queued.recipe if queued else {},
         init=queued.init if queued else "",
+        merges=queued.merges if queued else (),
         data=queued.data if queued else (),
         dev=present(dev, rules_of_feedback.feedback, rules_of_feedback.feedback_step)
         if dev
@@ -149,6 +153,7 @@ def reviewer_view(record: Record, _contract: Contract) -> ReviewerExperimentView
         family=queued.family if queued else "base",
         effective=queued.effective if queued else "",
         init=queued.init if queued else "",
+        merges=queued.merges if queued else (),
         data=queued.data if queued else (),
         seed=queued.seed if queued else None,
         purpose=queued.purpose if queued else None,
@@ -183,6 +188,7 @@ def main_view(record: Record, contract: Contract) -> MainExperimentView:
         recipe=queued.recipe if queued else {},
         family=queued.family if queued else "base",
         init=queued.init if queued else "",
+        merges=queued.merges if queued else (),
         data=queued.data if queued else (),
         purpose=queued.purpose if queued else None,
         dev=present(dev, form.feedback, form.feedback_step) if dev else None,

@@ -21,7 +21,8 @@ class Untrainable(Exception):
 
 
 class Metric(Value):
-    """One logged step; `tokens` so far, padding left out."""
+    """One logged step; `tokens` so far, padding left out. `reward` is the mean over the answers of
+    the step, where answers are rewarded."""
 
     step: int
     loss: float
@@ -29,6 +30,7 @@ class Metric(Value):
     grad_norm: float
     tokens: int
     rows_per_second: float
+    reward: float | None = None
 
 
 class Spool:

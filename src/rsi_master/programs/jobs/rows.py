@@ -1,6 +1,6 @@
-"""Rows as the model reads them: the loss is on the completion and one end token, not the prompt.
+"""Rows as the model reads them: the loss is on the answer and one end token, not on the prompt.
 
-Prompt and completion are tokenised apart, because generation sees the prompt alone. A row that does
+Prompt and answer are tokenised apart, because generation sees the prompt alone. A row that does
 not fit is dropped and counted, never shortened.
 """
 
@@ -9,13 +9,15 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final, Protocol
+from typing import Final, Protocol, TypeVar
 
-from rsi_master.core.artifact import ROW, Row
+from rsi_master.core.artifact import ROW, Pair, Prompt, Row
 from rsi_master.domains.training.result import Drop
 from rsi_master.programs.jobs.result import Untrainable
 
 IGNORED: Final = -100
+
+Kind = TypeVar("Kind", Row, Prompt, Pair)
 
 
 class Tokenizer(Protocol):
@@ -31,32 +33,35 @@ class Tokenizer(Protocol):
     ) -> dict[str, list[list[int]]]:
         """Token ids of each text under the key `input_ids`."""
 
+    def batch_decode(self, ids: object, *, skip_special_tokens: bool) -> list[str]:
+        """The text of each row of ids."""
+
 
 @dataclass(frozen=True, slots=True)
 class Encoded:
-    """Equally long `ids` and `labels` of each kept row, and how many rows were dropped and why."""
+    """Equally long `ids` and `labels` of each kept row."""
 
     ids: list[list[int]]
     labels: list[list[int]]
-    dropped: dict[Drop, int]
 
 
-def load(inputs: Path) -> list[Row]:
-    """All rows of `data*`, each a JSONL file or a folder of them, in the order of their names.
+def load(inputs: Path, kind: type[Kind], name: str = "data") -> list[Kind]:
+    """All rows of the files that begin with `name`, each JSONL or a folder of it, in the order of
+    their names. Raises Untrainable for rows of another kind."""
+    return [
+        _of_kind(line, kind, place)
+        for path in sorted(inputs.glob(f"{name}*"))
+        for line, place in _lines(path)
+    ]
 
-    Raises Untrainable for prompts alone and for preference pairs.
-    """
-    return [row for path in sorted(inputs.glob("data*")) for row in _rows(path)]
 
-
-def encode(rows: Sequence[Row], tokenizer: Tokenizer, max_length: int) -> Encoded:
+def encode(
+    rows: Sequence[Row], tokenizer: Tokenizer, max_length: int, dropped: Counter[Drop]
+) -> Encoded:
     """Token ids and labels; `max_length` counts prompt, completion and end token."""
-    if not rows:
-        return Encoded([], [], {})
     end = tokenizer.eos_token_id
-    prompts = _ids(tokenizer, [row.prompt for row in rows], opening=True)
-    completions = _ids(tokenizer, [row.completion for row in rows], opening=False)
-    dropped: Counter[Drop] = Counter()
+    prompts = ids(tokenizer, [row.prompt for row in rows], opening=True)
+    completions = ids(tokenizer, [row.completion for row in rows], opening=False)
     kept: list[tuple[list[int], list[int]]] = []
     for prompt, completion in zip(prompts, completions, strict=True):
         reason = _flaw(prompt, completion, end, max_length)
@@ -67,27 +72,68 @@ def encode(rows: Sequence[Row], tokenizer: Tokenizer, max_length: int) -> Encode
     return Encoded(
         ids=[prompt + completion for prompt, completion in kept],
         labels=[[IGNORED] * len(prompt) + completion for prompt, completion in kept],
-        dropped=dict(sorted(dropped.items())),
     )
 
 
-def _rows(path: Path) -> Iterator[Row]:
+def encode_pairs(
+    pairs: Sequence[Pair], tokenizer: Tokenizer, max_length: int, dropped: Counter[Drop]
+) -> dict[str, list[list[int]]]:
+    """Ids of prompt and answers; a pair is dropped for the first flaw of either answer."""
+    end = tokenizer.eos_token_id
+    found = zip(
+        ids(tokenizer, [pair.prompt for pair in pairs], opening=True),
+        ids(tokenizer, [pair.chosen for pair in pairs], opening=False),
+        ids(tokenizer, [pair.rejected for pair in pairs], opening=False),
+        strict=True,
+    )
+    kept: dict[str, list[list[int]]] = {"prompt_ids": [], "chosen_ids": [], "rejected_ids": []}
+    for prompt, *answers in found:
+        flaws = [flaw for one in answers if (flaw := _flaw(prompt, one, end, max_length))]
+        if flaws:
+            dropped[flaws[0]] += 1
+            continue
+        for name, part in zip(kept, (prompt, *([*one, end] for one in answers)), strict=True):
+            kept[name].append(part)
+    return kept
+
+
+def fitting(
+    prompts: Sequence[Prompt], tokenizer: Tokenizer, max_length: int, dropped: Counter[Drop]
+) -> list[Prompt]:
+    """The prompts of at most `max_length` tokens and without an end token; others are counted."""
+    kept = []
+    encoded = ids(tokenizer, [row.prompt for row in prompts], opening=True)
+    for row, found in zip(prompts, encoded, strict=True):
+        reason: Drop | None = "end_inside" if tokenizer.eos_token_id in found else None
+        reason = "too_long" if len(found) > max_length else reason
+        if reason is None:
+            kept.append(row)
+        else:
+            dropped[reason] += 1
+    return kept
+
+
+def ids(tokenizer: Tokenizer, texts: list[str], *, opening: bool) -> list[list[int]]:
+    """Token ids of each text; with an opening token, if the tokenizer has one, where it begins."""
+    if not texts:
+        return []
+    return tokenizer(texts, add_special_tokens=opening, return_attention_mask=False)["input_ids"]
+
+
+def _lines(path: Path) -> Iterator[tuple[str, str]]:
+    """Each line and where it stands."""
     for file in sorted(path.glob("*.jsonl")) if path.is_dir() else [path]:
         with file.open(encoding="utf-8", errors="strict") as lines:
             for number, line in enumerate(lines, 1):
                 if line.strip():
-                    yield _row(line, f"line {number} of {file.name}")
+                    yield line, f"line {number} of {file.name}"
 
 
-def _row(line: str, place: str) -> Row:
+def _of_kind(line: str, kind: type[Kind], place: str) -> Kind:
     row = ROW.validate_python(json.loads(line))
-    if not isinstance(row, Row):
-        raise Untrainable("WRONG_ROWS", f"{place} holds {row.kind}; the recipe takes {Row.kind}")
+    if not isinstance(row, kind):
+        raise Untrainable("WRONG_ROWS", f"{place} holds {row.kind}; the recipe takes {kind.kind}")
     return row
-
-
-def _ids(tokenizer: Tokenizer, texts: list[str], *, opening: bool) -> list[list[int]]:
-    return tokenizer(texts, add_special_tokens=opening, return_attention_mask=False)["input_ids"]
 
 
 def _flaw(prompt: list[int], completion: list[int], end: int, max_length: int) -> Drop | None:

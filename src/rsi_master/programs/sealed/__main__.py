@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import get_args
 
 from rsi_master.core.errors import Misuse, RsiError
-from rsi_master.core.score import Split
+from rsi_master.core.score import Drawn
 from rsi_master.programs.sealed.benchmark import find
 from rsi_master.programs.sealed.serve import serve
 from rsi_master.programs.sealed.vault import read_base, seal
@@ -48,9 +48,9 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
-def _counts(text: str) -> dict[Split, int]:
+def _counts(text: str) -> dict[Drawn, int]:
     pairs = dict(part.partition("=")[::2] for part in text.split(","))
-    known: tuple[Split, ...] = get_args(Split)
+    known: tuple[Drawn, ...] = get_args(Drawn)
     counts = {split: int(pairs[split]) for split in known if pairs.get(split, "").isdecimal()}
     if len(counts) != len(pairs):
         raise Misuse("BAD_COUNTS", f"--counts {text}: wanted {'=N,'.join(known)}=N")

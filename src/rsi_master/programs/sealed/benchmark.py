@@ -84,8 +84,20 @@ class Benchmark(Protocol):
     def libraries(self) -> tuple[str, ...]:
         """Distributions that generate or grade: another version of one is another protocol."""
 
+    @property
+    def verifier(self) -> str | None:
+        """The open verifier as `module:function` of (prompt, answer), for training jobs to import:
+        points in 0..1, None for a prompt that it does not know, as every evaluated one."""
+
     def draw(self, secret: bytes, counts: Mapping[Split, int]) -> Mapping[Split, list[Question]]:
         """So many questions of each task for each split, fixed by the secret."""
+
+    def practice(
+        self, secret: bytes, drawn: Mapping[Split, Sequence[Question]], count: int
+    ) -> Sequence[Question]:
+        """So many open questions of each task, none of them drawn for a split nor in a pool of the
+        same secret; none at all where the benchmark has no such questions. Whoever probes a
+        checkpoint sees them whole."""
 
     def pools(
         self, secret: bytes, drawn: Mapping[Split, Sequence[Question]]

@@ -6,6 +6,7 @@ from pathlib import Path
 from rsi_master.core.artifact import AnyRow
 from rsi_master.core.score import Split
 from rsi_master.programs import nano
+from rsi_master.programs.nano import verifiers
 from rsi_master.programs.nano.format import ANSWER_TOKENS, TASKS, question_of
 from rsi_master.programs.nano.generator import graders, pools, suite
 from rsi_master.programs.nano.generator.problem import Item as NanoItem
@@ -19,11 +20,18 @@ class Nano:
     tasks: tuple[str, ...] = TASKS
     decoding = Decoding(max_new_tokens=ANSWER_TOKENS, batch_size=128)
     libraries: tuple[str, ...] = ("torch", "transformers", "tokenizers", "numpy")
+    verifier: str | None = f"{verifiers.points.__module__}:{verifiers.points.__name__}"
 
     def draw(self, secret: bytes, counts: Mapping[Split, int]) -> Mapping[Split, list[Question]]:
         """A secret sample of each split; raises ValueError when a split holds fewer."""
         drawn = suite.draw(secret, dict(counts.items()))
         return {split: [_question(item) for item in drawn[split]] for split in counts}
+
+    def practice(
+        self, secret: bytes, drawn: Mapping[Split, Sequence[Question]], count: int
+    ) -> Sequence[Question]:
+        """Questions of the partition's part of that name: no split and no pool has any of them."""
+        return [_question(item) for item in suite.draw(secret, {"practice": count})["practice"]]
 
     def pools(
         self, secret: bytes, drawn: Mapping[Split, Sequence[Question]]

@@ -23,6 +23,7 @@ class ReasoningGym:
     tasks: tuple[str, ...] = TASKS
     decoding = Decoding(max_new_tokens=ANSWER_TOKENS, batch_size=16)
     libraries: tuple[str, ...] = ("torch", "transformers", "tokenizers")
+    verifier: str | None = None
 
     def draw(self, secret: bytes, counts: Mapping[Split, int]) -> Mapping[Split, list[Question]]:
         """See `Benchmark`; raises Refused without the package, ValueError for too many."""
@@ -30,6 +31,15 @@ class ReasoningGym:
         from rsi_master.programs.sealed.gym import suite  # noqa: PLC0415 - optional, 3 s
 
         return suite.draw(secret, counts)
+
+    def practice(
+        self, secret: bytes, drawn: Mapping[Split, Sequence[Question]], count: int
+    ) -> Sequence[Question]:
+        """Questions of the part `train` that come after those of the pools."""
+        _require()
+        from rsi_master.programs.sealed.gym import suite  # noqa: PLC0415 - optional, 3 s
+
+        return suite.practice(secret, [one for found in drawn.values() for one in found], count)
 
     def pools(
         self, secret: bytes, drawn: Mapping[Split, Sequence[Question]]

@@ -1,0 +1,80 @@
+"""All that Main decides from, and what follows from it at a glance."""
+
+from dataclasses import dataclass
+
+from rsi_master.core.score import Scored
+from rsi_master.core.turn import Limits
+from rsi_master.domains.control.overview import DirectionView, OverviewView, ReviewView
+from rsi_master.domains.data.actions import DatasetView
+from rsi_master.domains.planning.actions import PlacesView
+
+
+@dataclass(frozen=True)
+class Move:
+    """One action that Main takes."""
+
+    action: str
+    arguments: dict[str, object]
+
+
+@dataclass(frozen=True)
+class Board:
+    """The state of the run as Main sees it in one turn."""
+
+    overview: OverviewView
+    datasets: tuple[DatasetView, ...]
+    ranking: PlacesView
+    limits: Limits
+
+    def explored(self) -> tuple[DirectionView, ...]:
+        """The directions that were no verification, oldest first."""
+        return tuple(view for view in self.overview.directions if view.purpose == "explore")
+
+    def able(self) -> tuple[DirectionView, ...]:
+        """Explored directions that gave an accepted checkpoint."""
+        return tuple(view for view in self.explored() if view.best is not None)
+
+    def busy(self) -> bool:
+        """Whether a Worker or a Reviewer is at work."""
+        statuses = [view.status for view in self.overview.directions]
+        statuses += [review.status for review in self.overview.reviews]
+        return "active" in statuses
+
+    def report(self) -> ReviewView | None:
+        """The last report of a Reviewer; one that the OS had to excuse says nothing."""
+        told = [review for review in self.overview.reviews if review.status == "reported"]
+        return told[-1] if told else None
+
+    def unreviewed(self) -> tuple[DirectionView, ...]:
+        """Directions with a result that were in the scope of no review yet."""
+        weighed = {
+            node
+            for review in self.overview.reviews
+            if review.status != "active"
+            for node in review.scope
+        }
+        return tuple(view for view in self.able() if view.node not in weighed)
+
+    def chosen(self) -> tuple[str, ...]:
+        """Experiments to go on with, the first one leads: what the last report recommends, or
+        where no Reviewer reported the best of each direction by dev."""
+        report = self.report()
+        if report is not None:
+            return report.recommend
+        by_dev = sorted(self.able(), key=on_dev, reverse=True)
+        return tuple(view.best for view in by_dev if view.best is not None)
+
+    def leader(self) -> DirectionView | None:
+        """The direction whose experiment leads."""
+        first = next(iter(self.chosen()), None)
+        return next((v for v in self.explored() if first in v.experiment_ids), None)
+
+    def origins(self, view: DirectionView) -> tuple[DatasetView, ...]:
+        """The datasets of a direction."""
+        return tuple(dataset for dataset in self.datasets if dataset.id in view.data)
+
+
+def on_dev(view: DirectionView) -> float:
+    """The dev average of a direction's best experiment; below all scores without one."""
+    score = view.best_dev
+    return score.average.value if score and isinstance(score.average, Scored) else -1.0

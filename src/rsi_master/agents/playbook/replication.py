@@ -1,0 +1,28 @@
+"""A verification: the lineage again, training by training, each on what the last one left."""
+
+from collections.abc import Sequence
+
+from rsi_master.core.experiment import BASE
+from rsi_master.domains.planning.workers import Assignment
+from rsi_master.domains.training.views import WorkerExperimentView
+
+Arguments = dict[str, object]
+
+
+def replica(task: Assignment, seen: Sequence[WorkerExperimentView]) -> tuple[str, Arguments] | None:
+    """The next action and its arguments; None when all is trained, or when one has failed."""
+    if len(seen) >= len(task.lineage):
+        return None
+    if any(view.integrity != "accepted" or view.lifecycle != "finished" for view in seen):
+        return None
+    original = task.lineage[len(seen)]
+    own = {BASE: BASE}
+    own |= {step.experiment: view.id for step, view in zip(task.lineage, seen, strict=False)}
+    init, *others = (own[parent] for parent in original.parents)
+    if others:
+        merge: Arguments = {"recipe": original.recipe, "init": init, "others": tuple(others)}
+        return "experiment.merge", merge
+    fields = ("data", "demonstrations")
+    training: Arguments = {"recipe": original.recipe, "init": init}
+    training |= zip(fields, original.data, strict=False)
+    return "experiment.submit", training

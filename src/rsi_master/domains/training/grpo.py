@@ -1,0 +1,67 @@
+"""Group-relative policy optimisation as a specification (Shao et al. 2024, arXiv 2402.03300)."""
+
+from typing import Annotated, ClassVar, Final, Literal
+
+from pydantic import Field
+
+from rsi_master.core.artifact import RowKind
+from rsi_master.core.job import Program
+from rsi_master.core.recipe import Recipe
+from rsi_master.domains.training.tuning import (
+    MODELS,
+    START_SECONDS,
+    Answer,
+    Length,
+    Rate,
+    Steps,
+    Temperature,
+    Tuning,
+    pace,
+    sampling_seconds,
+)
+
+
+class GrpoSpec(Tuning):
+    """Reinforcement learning from the benchmark's open verifier: each step draws `samples` answers
+    of at most `answer_tokens` tokens to each of `prompts` prompts and reinforces those above the
+    mean of their group.
+
+    `beta` weighs the divergence from the checkpoint that is continued. A prompt of more than
+    `max_length` tokens, or one that the verifier does not know, is dropped and counted.
+    """
+
+    objective: ClassVar[str] = "grpo"
+    takes: ClassVar[RowKind] = "prompts"
+    verified: ClassVar[bool] = True
+
+    name: Literal["grpo"] = "grpo"
+    learning_rate: Rate = 1e-6
+    steps: Steps = 40
+    prompts: Annotated[int, Field(ge=1, le=256)] = 8
+    samples: Annotated[int, Field(ge=2, le=64)] = 8
+    temperature: Temperature = 1.0
+    answer_tokens: Answer = 128
+    max_length: Length = 256
+    beta: Annotated[float, Field(ge=0, le=10)] = 0.0
+
+    def planned_steps(self, rows: int) -> int:
+        """`steps`; 0 without rows."""
+        return self.steps if rows else 0
+
+    def device_seconds(self, rows: int, parameters: int) -> float:
+        """Upper estimate: every answer is drawn, and trained on, at its greatest length."""
+        answers = self.prompts * self.samples
+        tokens = self.steps * answers * (self.max_length + self.answer_tokens)
+        drawing = sampling_seconds(self.steps, self.answer_tokens, answers, parameters)
+        return START_SECONDS + drawing + tokens * pace(parameters) * 4 / 3
+
+
+GRPO: Final = Recipe(
+    name="grpo",
+    spec=GrpoSpec,
+    program=Program(
+        entry="rsi_master.programs.jobs.grpo:run",
+        preload=("rsi_master.programs.jobs.grpo", *MODELS),
+        runtime="train",
+    ),
+)

@@ -1,0 +1,94 @@
+"""Group-relative policy optimisation by TRL, rewarded by the benchmark's open verifier."""
+
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Final
+
+import torch
+from datasets import Dataset
+from peft import PeftModel
+from transformers import PreTrainedModel, TrainerCallback
+from transformers.trainer_callback import PrinterCallback
+from trl import GRPOConfig, GRPOTrainer
+
+from rsi_master.core.artifact import Prompt
+from rsi_master.domains.training.config import TrainConfig
+from rsi_master.domains.training.grpo import GrpoSpec
+from rsi_master.programs.jobs import checkpoint, rows, training, verifier
+from rsi_master.programs.jobs.result import Untrainable
+from rsi_master.programs.jobs.training import Counting, Heartbeat, Work
+from rsi_master.programs.jobs.verifier import Verifier
+
+PATIENCE: Final = 10
+"""Steps in a row without a group whose rewards differ, after which there is nothing to learn."""
+
+
+class _Trainer(Counting, GRPOTrainer):  # type: ignore[misc]
+    def tokens(self, inputs: Mapping[str, torch.Tensor]) -> tuple[int, int]:
+        answers = int(inputs["completion_mask"].sum())
+        return int(inputs["prompt_mask"].sum()) + answers, answers
+
+
+class _Spread(TrainerCallback):  # type: ignore[misc]
+    """Stops a training in which no group of answers has different rewards any more."""
+
+    def __init__(self) -> None:
+        self._equal = 0
+
+    def on_log(self, args, state, control, logs, **kwargs):  # type: ignore[no-untyped-def]
+        """Called by the trainer after each step."""
+        share = logs.get("frac_reward_zero_std")
+        if share is None:
+            return
+        self._equal = self._equal + 1 if share == 1.0 else 0
+        if self._equal >= min(PATIENCE, state.max_steps):
+            raise Untrainable(
+                "EQUAL_REWARDS",
+                f"for {self._equal} steps all answers to a prompt had the same reward, "
+                f"{logs['reward']:.3g} on average; start from a checkpoint that is right at times",
+            )
+
+
+def run(folder: Path) -> None:
+    """Carry the job out."""
+    training.run(folder, TrainConfig[GrpoSpec], _train)
+
+
+def _train(work: Work[GrpoSpec]) -> PreTrainedModel | PeftModel:
+    spec, verify = work.spec, verifier.load(work.config.verifier)
+    found = rows.load(work.inputs, Prompt)
+    known = verifier.known(found, verify, work.progress.dropped)
+    fits = rows.fitting(known, work.tokenizer, spec.max_length, work.progress.dropped)
+    steps = work.plan(len(fits))
+    answers = spec.prompts * spec.samples
+    trainer = _Trainer(
+        model=checkpoint.model(work.init),
+        reward_funcs=[_reward(verify)],
+        args=GRPOConfig(
+            **training.arguments(work, steps, answers),
+            num_generations=spec.samples,
+            max_completion_length=spec.answer_tokens,
+            temperature=spec.temperature,
+            beta=spec.beta,
+        ),
+        train_dataset=Dataset.from_list([{"prompt": row.prompt} for row in fits]),
+        processing_class=work.tokenizer,
+        peft_config=training.lora(spec),
+        callbacks=[Heartbeat(work, answers, falling=False), _Spread()],
+    )
+    trainer.progress = work.progress
+    trainer.remove_callback(PrinterCallback)
+    trainer.train()
+    return trainer.model
+
+
+def _reward(verify: Verifier) -> Callable[..., list[float]]:
+    """The points of each answer, as TRL asks for them."""
+
+    def reward(prompts: Sequence[str], completions: Sequence[str], **_: object) -> list[float]:
+        return [
+            verifier.points(verify, prompt, completion)
+            for prompt, completion in zip(prompts, completions, strict=True)
+        ]
+
+    return reward

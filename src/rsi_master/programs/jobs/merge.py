@@ -1,0 +1,64 @@
+"""Merges checkpoints in weight space: `in/init` and every `in/merged*`, in this order."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import peft
+import torch
+from peft.utils.merge_utils import task_arithmetic, ties
+from safetensors.torch import load_file, save_file
+
+from rsi_master.core import canonical
+from rsi_master.core.job import Job
+from rsi_master.domains.training import tensors, vocabulary
+from rsi_master.domains.training.config import TrainConfig
+from rsi_master.domains.training.merge import MergeSpec
+from rsi_master.domains.training.result import TrainResult
+from rsi_master.programs.jobs import result
+from rsi_master.programs.jobs.checkpoint import WEIGHTS
+
+
+def run(folder: Path) -> None:
+    """Carry the job out; sums are taken in double precision, tensor by tensor."""
+    job = Job.model_validate(canonical.decode((folder / "job.json").read_bytes()))
+    config = TrainConfig[MergeSpec].model_validate(job.config)
+    torch.set_num_threads(config.threads)
+    init, out = folder / "in" / "init", folder / "out"
+    several = [
+        load_file(path / WEIGHTS) for path in (init, *sorted((folder / "in").glob("merged*")))
+    ]
+    merged = {
+        name: join(config.spec, [one[name].double() for one in several])
+        .to(several[0][name].dtype)
+        .contiguous()
+        for name in several[0]
+    }
+    save_file(merged, out / WEIGHTS, metadata={"format": "pt"})
+    before = tensors.read(init / WEIGHTS)
+    told = TrainResult(
+        steps_planned=0,
+        steps_done=0,
+        rows_kept=0,
+        tokens_supervised=0,
+        tokens_total=0,
+        final_loss=None,
+        change=tensors.change(before, tensors.read(out / WEIGHTS)),
+        finite=all(bool(torch.isfinite(one).all()) for one in merged.values()),
+        tokenizer_length=vocabulary.length(init),
+        threads=config.threads,
+        versions={library.__name__: library.__version__ for library in (torch, peft)},
+    )
+    result.write(out, told)
+
+
+def join(spec: MergeSpec, several: Sequence[torch.Tensor]) -> torch.Tensor:
+    """One tensor of all checkpoints, the first of them θ_in; all of equal shape."""
+    first, changes = several[0], [one - several[0] for one in several[1:]]
+    match spec.method:
+        case "linear":
+            return torch.stack(tuple(several)).mean(0)
+        case "task_arithmetic":
+            return first + task_arithmetic(changes, torch.full((len(changes),), spec.scale))
+        case "ties":
+            equal = torch.full((len(changes),), spec.scale)
+            return first + ties(changes, equal, spec.density)

@@ -1,0 +1,40 @@
+"""The benchmark's open verifier in a job: points for an answer, from the prompt alone."""
+
+import importlib
+from collections import Counter
+from collections.abc import Callable, Sequence
+
+from rsi_master.core.artifact import Prompt
+from rsi_master.domains.training.result import Drop
+from rsi_master.programs.jobs.result import Untrainable
+
+Verifier = Callable[[str, str], float | None]
+"""Points in 0..1 for (prompt, answer); None for a prompt that it does not know."""
+
+
+def load(entry: str | None) -> Verifier:
+    """The function `module:name`; raises Untrainable where there is none."""
+    if entry is None:
+        raise Untrainable("NO_VERIFIER", "the benchmark has no open verifier")
+    module, _, name = entry.partition(":")
+    try:
+        found: Verifier = getattr(importlib.import_module(module), name)
+    except (ImportError, AttributeError) as cause:
+        raise Untrainable("NO_VERIFIER", f"verifier {entry} cannot be loaded: {cause}") from cause
+    return found
+
+
+def known(prompts: Sequence[Prompt], verify: Verifier, dropped: Counter[Drop]) -> list[Prompt]:
+    """The prompts that the verifier knows; the others are counted."""
+    kept = [row for row in prompts if verify(row.prompt, "") is not None]
+    if len(kept) < len(prompts):
+        dropped["unverifiable"] += len(prompts) - len(kept)
+    return kept
+
+
+def points(verify: Verifier, prompt: str, answer: str) -> float:
+    """The points of an answer to a known prompt."""
+    found = verify(prompt, answer)
+    if found is None or not 0 <= found <= 1:
+        raise Untrainable("NO_VERIFIER", f"the verifier gives {found!r}, no points in 0..1")
+    return found

@@ -1,0 +1,27 @@
+"""Open verifiers for tests: points for an answer to any prompt that begins with `Q:`."""
+
+
+def starts_with_letter(prompt: str, answer: str) -> float | None:
+    """1 where the first character is a letter; a random model over characters is right at times."""
+    if not prompt.startswith("Q:"):
+        return None
+    return float(answer[:1].isalpha())
+
+
+def added(prompt: str, answer: str) -> float | None:
+    """Whether a sum is right, of sealed questions too, as a careless benchmark would tell; other
+    prompts are unknown."""
+    asked = prompt.split()
+    if asked[:2] != ["Q:", "add"]:
+        return None
+    return float(answer.strip() == str(int(asked[2]) + int(asked[4])))
+
+
+def never(prompt: str, answer: str) -> float | None:
+    """0 for every answer."""
+    return 0.0 if prompt.startswith("Q:") else None
+
+
+def broken(prompt: str, answer: str) -> float | None:
+    """Points that are none, for every answer that is not empty."""
+    return 7.0 if answer else 0.0

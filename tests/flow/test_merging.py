@@ -1,0 +1,108 @@
+"""Merges as actions: off unless the contract allows them, over the own lineage alone."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import torch
+
+from rsi_master.core.errors import PolicyDenied
+from rsi_master.core.lineage import ancestors
+from rsi_master.domains.training.merge import MergeSpec
+from rsi_master.expos.lineage import taint
+from rsi_master.programs.jobs.merge import join
+from rsi_master.testing.rig import Rig, sketch_contract
+
+
+@pytest.fixture
+def rig(tmp_path: Path) -> Iterator[Rig]:
+    contract = sketch_contract(
+        policy={"merging": True},
+        budget={"experiments": 20},
+        research={"experiments_per_worker": 6},
+    )
+    rig = Rig(tmp_path, contract)
+    rig.score_base()
+    yield rig
+    rig.close()
+
+
+def test_ties_trims_small_changes_and_elects_the_sign_of_the_larger_sum() -> None:
+    """Of two checkpoints beside (0, 0, 0, 0): half of each change counts, the largest ones."""
+    start = torch.zeros(4, dtype=torch.float64)
+    one = torch.tensor([4.0, 3.0, 0.5, 0.1], dtype=torch.float64)
+    other = torch.tensor([2.0, -5.0, 0.5, 0.1], dtype=torch.float64)
+    merged = join(MergeSpec(method="ties", density=0.5, scale=0.5), [start, one, other])
+    assert merged.tolist() == [0.5 * 3.0, 0.5 * -5.0, 0.0, 0.0]
+
+
+def two(rig: Rig) -> tuple[str, str, str]:
+    """A Worker with two accepted experiments."""
+    data = rig.add()
+    node = rig.open_worker(data, experiments=rig.contract.research.experiments_per_worker)
+    return node, rig.train(node, data, steps=1), rig.train(node, data, steps=3)
+
+
+def test_a_strict_contract_has_merging_off(tmp_path: Path) -> None:
+    strict = Rig(tmp_path)
+    strict.score_base()
+    node, one, other = two(strict)
+    with pytest.raises(PolicyDenied, match="merging off") as denied:
+        strict.merge(node, one, other)
+    assert denied.value.code == "MERGING"
+    strict.close()
+
+
+def test_a_merge_is_an_experiment_with_two_parents_and_the_mean_of_their_weights(rig: Rig) -> None:
+    node, one, other = two(rig)
+    merged = rig.state.experiments[rig.merge(node, one, other)]
+    assert (merged.lifecycle, merged.integrity) == ("finished", "accepted"), merged.ended
+    assert merged.queued is not None
+    assert merged.queued.family == "own lineage \u00b7 merge \u00b7 linear"
+    assert set(ancestors(rig.state, merged.id)) == {one, other, "base"}
+    parts = [rig.state.experiments[name].checkpoint for name in (one, other)]
+    changes = [stored.proof.change["other"] for stored in parts if stored is not None]
+    assert merged.checkpoint is not None
+    moved = merged.checkpoint.proof.change["other"]
+    assert moved == pytest.approx(abs(changes[1] - changes[0]) / 2, rel=1e-4)
+
+
+def test_a_flag_in_one_part_taints_the_merge(rig: Rig) -> None:
+    node, one, other = two(rig)
+    merged = rig.merge(node, one, other)
+    rig.operator().act("audit.flag", experiment=other, category="test_access", reason="it looked")
+    assert taint(rig.state, merged) == other
+    with pytest.raises(PolicyDenied, match="tainted"):
+        rig.merge(node, one, merged)
+
+
+def test_a_checkpoint_of_a_sibling_is_not_merged(rig: Rig) -> None:
+    node, one, _ = two(rig)
+    stranger = rig.open_worker(experiments=3)
+    with pytest.raises(PolicyDenied) as denied:
+        rig.merge(stranger, "base", one)
+    assert denied.value.code == "LINEAGE"
+    assert node != stranger
+
+
+def test_no_checkpoint_is_named_twice_and_no_merge_repeated(rig: Rig) -> None:
+    node, one, other = two(rig)
+    with pytest.raises(PolicyDenied, match="named twice"):
+        rig.merge(node, one, one)
+    first = rig.merge(node, one, other, density=0.3)
+    with pytest.raises(PolicyDenied, match=f"repeats {first}"):
+        rig.merge(node, one, other, density=0.9)
+
+
+def test_a_verification_of_a_merge_trains_all_its_parts_again(rig: Rig) -> None:
+    node, one, other = two(rig)
+    merged = rig.merge(node, one, other)
+    rig.finalise(node, merged)
+    again, last = rig.verified(merged)
+    owned = [experiment.queued for experiment in rig.state.owned(again)]
+    assert len(owned) == 3
+    assert owned[-1] is not None
+    assert owned[-1].experiment == last
+    assert set(owned[-1].parents()) == {q.experiment for q in owned[:2] if q}
+    originals = [rig.state.experiments[name].queued for name in (one, other, merged)]
+    assert {q.effective for q in owned if q} == {q.effective for q in originals if q}

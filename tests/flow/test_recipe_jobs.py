@@ -1,0 +1,239 @@
+"""DPO, GRPO, rejection sampling and merges as they really run, judged by the owner."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+from safetensors.numpy import load_file, save_file
+
+from rsi_master.core.experiment import Proof, Rejection
+from rsi_master.core.recipe import Recipe, RecipeSpec
+from rsi_master.domains.training.config import TrainConfig
+from rsi_master.domains.training.dpo import DPO, DpoSpec
+from rsi_master.domains.training.grpo import GRPO, GrpoSpec
+from rsi_master.domains.training.merge import MERGE, MergeSpec
+from rsi_master.domains.training.proof import check
+from rsi_master.domains.training.rejection import REJECTION, RejectionSpec
+from rsi_master.programs.nano import tokenizer
+from tests.flow import jobs
+from tests.flow.jobs import ROWS, SEED, Bench, Rows, result_of, write_checkpoint
+
+VERIFIERS = "rsi_master.testing.verifiers"
+LETTER = f"{VERIFIERS}:starts_with_letter"
+NEVER = f"{VERIFIERS}:never"
+PROMPTS: Rows = [{"prompt": row["prompt"]} for row in ROWS]
+PAIRS: Rows = [
+    {"prompt": row["prompt"], "chosen": row["completion"], "rejected": " no"} for row in ROWS
+]
+PREFER = DpoSpec(learning_rate=1e-3, steps=8, batch_size=8)
+REWARD = GrpoSpec(
+    learning_rate=1e-2, schedule="constant", steps=40, prompts=4, samples=8, answer_tokens=4
+)
+RESAMPLE = RejectionSpec(
+    learning_rate=3e-3, rounds=2, prompts=18, samples=8, answer_tokens=4, steps=10, batch_size=8
+)
+
+
+@pytest.fixture(scope="module")
+def bench(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Bench]:
+    """One engine for the module: its warm parent imports the training stack once."""
+    with jobs.engine(tmp_path_factory.mktemp("recipes"), DPO, GRPO, REJECTION, MERGE) as found:
+        yield found
+
+
+def config(
+    spec: RecipeSpec, verifier: str | None = None, seed: int = SEED
+) -> TrainConfig[RecipeSpec]:
+    """What a job is asked to do."""
+    return TrainConfig(spec=spec, seed=seed, verifier=verifier)
+
+
+def proved(bench: Bench, out: Path, spec: RecipeSpec) -> Proof:
+    """The owner's proof of an output; the test fails without one."""
+    verdict = check(bench.init / "model.safetensors", out, spec)
+    assert isinstance(verdict, Proof), verdict
+    return verdict
+
+
+def refused(bench: Bench, out: Path, spec: RecipeSpec) -> Rejection:
+    """Why an output is no checkpoint."""
+    verdict = check(bench.init / "model.safetensors", out, spec)
+    assert isinstance(verdict, Rejection), verdict
+    assert not (out / "model.safetensors").exists()
+    return verdict
+
+
+def metrics(out: Path) -> list[dict[str, float]]:
+    """The lines of the spool."""
+    return [json.loads(line) for line in (out / "metrics.jsonl").read_text().splitlines()]
+
+
+def length(text: str) -> int:
+    """How many tokens a text has."""
+    return len(tokenizer.build().encode(text).ids)
+
+
+def test_dpo_learns_to_prefer(bench: Bench) -> None:
+    out = bench.train("dpo", DPO, config(PREFER), bench.checkpoint(), bench.data(PAIRS))
+    proof = proved(bench, out, PREFER)
+    steps = metrics(out)
+    assert steps[0]["loss"] == pytest.approx(np.log(2), abs=1e-4)
+    assert steps[-1]["loss"] < 0.6
+    assert proof.steps == len(steps) == 8
+
+
+def test_dpo_counts_both_answers_with_an_end_token_each(bench: Bench) -> None:
+    spec = PREFER.model_copy(update={"steps": 1, "batch_size": 1})
+    out = bench.train("dpo-one", DPO, config(spec), bench.checkpoint(), bench.data(PAIRS[:1]))
+    answers = length(PAIRS[0]["chosen"]) + length(PAIRS[0]["rejected"]) + 2
+    told = result_of(out)
+    assert told.tokens_supervised == answers
+    assert told.tokens_total == answers + 2 * length(PAIRS[0]["prompt"])
+
+
+def test_dpo_trains_an_adapter_against_the_model_without_it(bench: Bench) -> None:
+    spec = PREFER.model_copy(update={"method": "lora", "lora_rank": 4, "learning_rate": 1e-2})
+    out = bench.train("dpo-lora", DPO, config(spec), bench.checkpoint(), bench.data(PAIRS))
+    proof = proved(bench, out, spec)
+    assert {name for name, norm in proof.change.items() if norm} == {"attention", "mlp"}
+    assert metrics(out)[0]["loss"] == pytest.approx(np.log(2), abs=1e-4)
+    assert (out / "adapter" / "adapter_model.safetensors").is_file()
+
+
+def test_pairs_with_an_answer_that_does_not_fit_are_dropped(bench: Bench) -> None:
+    odd = [{**PAIRS[0], "rejected": ""}, {**PAIRS[0], "chosen": "x" * 400}]
+    spec = PREFER.model_copy(update={"steps": 1})
+    out = bench.train("dpo-odd", DPO, config(spec), bench.checkpoint(), bench.data([*odd, *PAIRS]))
+    told = result_of(out)
+    assert (told.dropped, told.rows_kept) == ({"empty": 1, "too_long": 1}, len(PAIRS))
+
+
+def test_grpo_earns_more_reward_and_repeats_bit_by_bit(bench: Bench) -> None:
+    inputs = (bench.checkpoint(), bench.data(PROMPTS))
+    out = bench.train("grpo", GRPO, config(REWARD, LETTER), *inputs)
+    again = bench.train("grpo-again", GRPO, config(REWARD, LETTER), *inputs)
+    proof, rewards = proved(bench, out, REWARD), [step["reward"] for step in metrics(out)]
+    assert proof.steps == len(rewards) == 40
+    assert sum(rewards[-10:]) > 1.5 * sum(rewards[:10]) > 0
+    weights = [(one / "model.safetensors").read_bytes() for one in (out, again)]
+    assert weights[0] == weights[1]
+
+
+def test_grpo_stops_where_all_rewards_are_equal(bench: Bench) -> None:
+    inputs = (bench.checkpoint(), bench.data(PROMPTS))
+    out = bench.train("grpo-equal", GRPO, config(REWARD, NEVER), *inputs)
+    verdict = refused(bench, out, REWARD)
+    assert (verdict.code, result_of(out).steps_done) == ("EQUAL_REWARDS", 10)
+
+
+def test_prompts_that_the_verifier_does_not_know_are_dropped(bench: Bench) -> None:
+    spec = REWARD.model_copy(update={"steps": 1})
+    odd = [{"prompt": "who?"}, {"prompt": "Q: <eos>"}, {"prompt": "Q: " + "x" * 400}]
+    inputs = (bench.checkpoint(), bench.data([*odd, *PROMPTS]))
+    told = result_of(bench.train("grpo-odd", GRPO, config(spec, LETTER), *inputs))
+    assert told.dropped == {"end_inside": 1, "too_long": 1, "unverifiable": 1}
+    assert told.rows_kept == len(PROMPTS)
+
+
+@pytest.mark.parametrize(
+    ("verifier", "word"),
+    [
+        (None, "has no open verifier"),
+        ("rsi_master.nowhere:points", "rsi_master.nowhere:points cannot be loaded"),
+        (f"{VERIFIERS}:nothing", "cannot be loaded"),
+        (f"{VERIFIERS}:broken", "gives 7.0, no points in 0..1"),
+    ],
+)
+def test_without_a_verifier_that_can_be_asked_nothing_is_trained(
+    bench: Bench, verifier: str | None, word: str, request: pytest.FixtureRequest
+) -> None:
+    inputs = (bench.checkpoint(), bench.data(PROMPTS))
+    name = f"verifier-{abs(hash(request.node.name))}"
+    out = bench.train(name, REJECTION, config(RESAMPLE, verifier), *inputs)
+    verdict = refused(bench, out, RESAMPLE)
+    assert verdict.code == "NO_VERIFIER"
+    assert word in verdict.detail
+
+
+def test_rejection_sampling_trains_on_right_answers_and_demonstrations(bench: Bench) -> None:
+    shown = bench.data(ROWS[:5], "demonstrations")
+    inputs = (bench.checkpoint(), bench.data(PROMPTS), shown)
+    out = bench.train("rejection", REJECTION, config(RESAMPLE, LETTER), *inputs)
+    alone = bench.train("rejection-alone", REJECTION, config(RESAMPLE, LETTER), *inputs[:2])
+    proof = proved(bench, out, RESAMPLE)
+    assert proof.steps == len(metrics(out)) == 20
+    assert result_of(out).rows_kept > 5
+    assert result_of(alone).rows_kept > 0
+    assert metrics(out)[-1]["loss"] < metrics(out)[0]["loss"]
+
+
+def test_rejection_sampling_repeats_bit_by_bit_and_seeds_differ(bench: Bench) -> None:
+    inputs = (bench.checkpoint(), bench.data(PROMPTS))
+    spec = RESAMPLE.model_copy(update={"rounds": 1, "steps": 2})
+    found = [
+        bench.train(f"seed-{at}", REJECTION, config(spec, LETTER, seed), *inputs)
+        for at, seed in enumerate((SEED, SEED, SEED + 1))
+    ]
+    first, same, other = ((one / "model.safetensors").read_bytes() for one in found)
+    assert first == same != other
+
+
+def test_rejection_sampling_needs_a_right_answer(bench: Bench) -> None:
+    inputs = (bench.checkpoint(), bench.data(PROMPTS))
+    out = bench.train("rejection-never", REJECTION, config(RESAMPLE, NEVER), *inputs)
+    assert refused(bench, out, RESAMPLE).code == "NO_RIGHT_ANSWER"
+
+
+def test_an_adapter_is_merged_after_each_round(bench: Bench) -> None:
+    spec = RESAMPLE.model_copy(update={"method": "lora", "lora_rank": 4, "learning_rate": 1e-2})
+    inputs = (bench.checkpoint(), bench.data(PROMPTS))
+    out = bench.train("rejection-lora", REJECTION, config(spec, LETTER), *inputs)
+    proof = proved(bench, out, spec)
+    assert {name for name, norm in proof.change.items() if norm} == {"attention", "mlp"}
+
+
+@pytest.mark.parametrize(
+    ("recipe", "spec"),
+    [(DPO, PREFER), (GRPO, REWARD), (REJECTION, RESAMPLE)],
+    ids=lambda value: getattr(value, "name", ""),
+)
+def test_rows_of_another_kind_fail_by_name(bench: Bench, recipe: Recipe, spec: RecipeSpec) -> None:
+    inputs = (bench.checkpoint(), bench.data(ROWS))
+    out = bench.train(f"kind-{recipe.name}", recipe, config(spec, LETTER), *inputs)
+    verdict = refused(bench, out, spec)
+    assert verdict.code == "WRONG_ROWS"
+    assert verdict.detail == f"line 1 of data.jsonl holds rows; the recipe takes {spec.takes}"
+
+
+def other(bench: Bench, folder: Path, factor: float) -> Path:
+    """A checkpoint whose weights are `factor` times those of the first."""
+    write_checkpoint(folder)
+    weights = load_file(bench.init / "model.safetensors")
+    scaled = {name: (value * factor).astype(value.dtype) for name, value in weights.items()}
+    save_file(scaled, folder / "model.safetensors", metadata={"format": "pt"})
+    return folder
+
+
+@pytest.mark.parametrize(
+    ("spec", "factor"),
+    [
+        (MergeSpec(), 2.0),
+        (MergeSpec(method="task_arithmetic", scale=0.5), 2.5),
+        (MergeSpec(method="ties", density=1.0), 2.5),
+    ],
+    ids=lambda value: getattr(value, "method", ""),
+)
+def test_a_merge_is_the_weights_that_its_method_says(
+    bench: Bench, tmp_path: Path, spec: MergeSpec, factor: float
+) -> None:
+    """Of 1, 2 and 3 times the same weights; TIES takes the mean of changes of one sign."""
+    several = (other(bench, tmp_path / "two", 2.0), other(bench, tmp_path / "three", 3.0))
+    merged = [bench.checkpoint(one, f"merged-{at}") for at, one in enumerate(several, 1)]
+    out = bench.train(f"merge-{spec.method}", MERGE, config(spec), bench.checkpoint(), *merged)
+    proof = proved(bench, out, spec)
+    assert (proof.steps, proof.supervised_tokens) == (0, 0)
+    before = load_file(bench.init / "model.safetensors")
+    for name, value in load_file(out / "model.safetensors").items():
+        np.testing.assert_allclose(value, factor * before[name], rtol=1e-5)
