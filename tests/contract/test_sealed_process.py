@@ -16,7 +16,7 @@ import pytest
 from rsi_master.adapters.sealed.client import Patience, SealedProcess
 from rsi_master.adapters.sealed.sealing import seal
 from rsi_master.core.artifact import Row
-from rsi_master.core.errors import Misuse, SealUnavailable
+from rsi_master.core.errors import Misuse, Refused, SealUnavailable
 from rsi_master.core.score import EvaluationResult
 from rsi_master.core.sealed_wire import FRAME_LIMIT
 from rsi_master.programs.nano.weights import base_folder
@@ -228,7 +228,7 @@ def test_a_damaged_set_is_refused_by_name(folder: Path, base: Path, tmp_path: Pa
 
 
 def test_sealing_an_unknown_benchmark_says_which_there_are(base: Path, tmp_path: Path) -> None:
-    with pytest.raises(SealUnavailable, match=r"'gpqa' is not installed; there are: .*sketch"):
+    with pytest.raises(Refused, match=r"'gpqa' is not installed; there are: .*sketch"):
         seal("gpqa", base, tmp_path, {"dev": 1})
 
 

@@ -127,7 +127,7 @@ def test_init_writes_a_contract_that_parses_to_the_defaults() -> None:
 
 def test_init_explains_every_key() -> None:
     text = contracts.fresh("mine")
-    whole = parse(text, "mine").model_dump(mode="json")
+    whole = parse(text, "mine").model_dump(mode="json", exclude_none=True)
     for name, value in whole.items():
         inner = value if isinstance(value, dict) else {name: value}
         assert all(f"\n{key} = " in text for key in inner), name

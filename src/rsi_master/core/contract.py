@@ -48,10 +48,12 @@ class Base(Section):
 
 
 class Evaluator(Section):
-    """The fixed evaluator: a benchmark, items drawn per task and split, the device seconds that one
-    evaluation of a checkpoint may take, the form of feedback."""
+    """The fixed evaluator: a benchmark, the digest of the file that its items come from if a person
+    gives one, items drawn per task and split, the device seconds that one evaluation of a
+    checkpoint may take, the form of feedback."""
 
     benchmark: Name = "nano"
+    items: Annotated[str, Field(pattern=r"^sha256:[0-9a-f]{64}$")] | None = None
     dev: Annotated[int, Field(ge=1, le=10_000)] = 60
     confirm: Annotated[int, Field(ge=1, le=10_000)] = 80
     holdout: Annotated[int, Field(ge=1, le=10_000)] = 120
@@ -141,8 +143,9 @@ class Contract(Section):
         return self
 
     def digest(self) -> str:
-        """The digest that identifies these rules."""
-        return digest(encode(self.model_dump(mode="json")))
+        """The digest that identifies these rules. A key that may be left out altogether counts only
+        where it stands, so that contracts from before it keep their digest."""
+        return digest(encode(self.model_dump(mode="json", exclude_none=True)))
 
     def differences(self, other: "Contract") -> tuple[str, ...]:
         """Dotted names of the fields in which the two differ, with both values."""

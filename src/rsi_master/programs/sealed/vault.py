@@ -25,17 +25,19 @@ from rsi_master.programs.sealed.protocol import protocol_digest
 from rsi_master.programs.sealed.weights import Weights
 
 OPENINGS = "openings.jsonl"
+GIVEN = "given.jsonl"
 _SPLITS: tuple[Split, ...] = get_args(Split)
 
 
 class Manifest(Value):
-    """`set.json`: what is open about the set, the digests of its pools, and what kind of rows each
-    pool that is not empty holds."""
+    """`set.json`: what is open about the set, the digests of its pools, what kind of rows each pool
+    that is not empty holds, and the digest of the file that a person gave, if any."""
 
     set_version: Literal[1] = 1
     public: SealedSet
     pools: dict[str, Digest] = Field(default_factory=dict)
     holds: dict[str, RowKind] = Field(default_factory=dict)
+    given: Digest | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,10 +59,12 @@ def seal(
     *,
     openings: int = 1,
     secret: bytes | None = None,
+    given: bytes | None = None,
 ) -> Path:
     """Draw a set and write it to `home/sealed/<name>`: all of it or nothing. 0700, files 0600.
 
-    Raises Misuse for a source whose rows are of several kinds.
+    `given` is the file that the benchmark was made of, if it was. Raises Misuse for a source whose
+    rows are of several kinds.
     """
     secret = secret or os.urandom(32)
     drawn = benchmark.draw(_derived(secret, "draw"), counts)
@@ -79,11 +83,14 @@ def seal(
         verifier=benchmark.verifier,
     )
     digests = {name: digest(_lines(rows)) for name, rows in pools.items()}
-    manifest = Manifest(public=public, pools=digests, holds=holds)
+    file = None if given is None else digest(given)
+    manifest = Manifest(public=public, pools=digests, holds=holds, given=file)
     files = {"secret": secret, "set.json": manifest.model_dump_json(indent=2).encode() + b"\n"}
     files |= {f"items.{split}.jsonl": _lines(found) for split, found in items.items()}
     files |= {_pool_file(source): _lines(rows) for source, rows in pools.items()}
     files[OPENINGS] = b""
+    if given is not None:
+        files[GIVEN] = given
     return _write(home / "sealed", public.digest.removeprefix("sha256:")[:16], files)
 
 
@@ -96,7 +103,8 @@ def load(folder: Path, base_folder: Path) -> Vault:
     if _commitment(secret, items) != public.digest:
         raise SealUnavailable("SEAL_DAMAGED", f"items of {folder} differ from their commitment")
     pools = {source: _read_pool(folder, manifest, source) for source in public.sources}
-    base, benchmark = read_base(base_folder), find(public.benchmark)
+    base = read_base(base_folder)
+    benchmark = find(public.benchmark, base, _given(folder, manifest))
     if base.weights.digest() != public.base:
         raise SealUnavailable("SEAL_BASE", f"{base_folder} is not the base that was sealed with")
     if protocol_digest(benchmark, base) != public.protocol:
@@ -184,6 +192,15 @@ def _read(path: Path) -> bytes:
         return path.read_bytes()
     except OSError as cause:
         raise SealUnavailable("SEAL_MISSING", f"{path}: {cause.strerror}") from cause
+
+
+def _given(folder: Path, manifest: Manifest) -> bytes | None:
+    if manifest.given is None:
+        return None
+    data = _read(folder / GIVEN)
+    if digest(data) != manifest.given:
+        raise SealUnavailable("SEAL_DAMAGED", f"{folder / GIVEN} differs from its digest")
+    return data
 
 
 def _read_items(folder: Path, split: Split) -> tuple[Item, ...]:

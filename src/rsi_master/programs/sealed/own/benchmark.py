@@ -1,0 +1,186 @@
+"""A person's own questions and answers as a benchmark of the sealed process."""
+
+import hmac
+import inspect
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from rsi_master.core.artifact import Prompt, Row
+from rsi_master.core.errors import Refused
+from rsi_master.core.score import Split
+from rsi_master.programs import stack
+from rsi_master.programs.own import reading
+from rsi_master.programs.sealed.benchmark import Base, Decoding, Grade, Item, Model, Question
+from rsi_master.programs.sealed.own import file
+from rsi_master.programs.sealed.own.file import BadFile, Entry, shown
+
+NAME: Final = "jsonl"
+LIBRARIES: Final = ("torch", "transformers", "tokenizers")
+ROWS: Final = "own/train"
+PROMPTS: Final = "own/prompts"
+SPARE: Final = 16
+"""Tokens that an output may have beyond the longest answer of the file."""
+LEAST: Final = 64
+BATCH: Final = 32
+
+
+class Jsonl:
+    """What the name stands for until the file of a contract is known."""
+
+    name = NAME
+
+    def of(self, data: bytes, base: Base) -> "Own":
+        """The benchmark of a file's bytes for that base; raises BadFile, also for what the base
+        cannot read in one piece."""
+        entries = file.parse(data)
+        return Own(entries, _room(entries, base))
+
+
+@dataclass(frozen=True, slots=True)
+class Own:
+    """Right or wrong answers, compared as `reading` says. Prompts that differ in case, space and
+    punctuation alone are one question: they never part, and one of them is evaluated."""
+
+    entries: tuple[Entry, ...]
+    tokens: int
+
+    @property
+    def name(self) -> str:
+        """The name of the entry point."""
+        return NAME
+
+    @property
+    def tasks(self) -> tuple[str, ...]:
+        """Those that rows name, in the order of the alphabet."""
+        return tuple(sorted(self.questions()))
+
+    @property
+    def decoding(self) -> Decoding:
+        """The longest answer of the file fits."""
+        return Decoding(max_new_tokens=self.tokens, batch_size=BATCH)
+
+    @property
+    def libraries(self) -> tuple[str, ...]:
+        """What generates."""
+        return LIBRARIES
+
+    @property
+    def verifier(self) -> str | None:
+        """Answers to training prompts are compared as those to sealed ones."""
+        return None
+
+    def questions(self) -> Mapping[str, Sequence[Entry]]:
+        """By task, the first entry of each question; all entries of one belong to its task."""
+        first = {entry.key(): entry for entry in reversed(self.entries)}
+        found: dict[str, list[Entry]] = {}
+        for entry in sorted(first.values(), key=lambda one: one.number):
+            found.setdefault(entry.task, []).append(entry)
+        return found
+
+    def draw(self, secret: bytes, counts: Mapping[Split, int]) -> Mapping[Split, list[Question]]:
+        """So many questions of each task; raises Refused unless one of each is left to train on."""
+        drawn: dict[Split, list[Question]] = {split: [] for split in counts}
+        for task, entries in self.questions().items():
+            asked = sum(counts.values())
+            if asked >= len(entries):
+                raise Refused(
+                    "TOO_FEW_QUESTIONS",
+                    f"task {shown(task)} has {len(entries)} different questions, the contract asks "
+                    f"for {asked} to evaluate on; lower evaluator.dev, confirm and holdout so that "
+                    "some are left to train on",
+                )
+            order = iter(sorted(entries, key=lambda entry: _rank(secret, entry)))
+            for split, count in counts.items():
+                drawn[split] += [_question(next(order)) for _ in range(count)]
+        return drawn
+
+    def pools(
+        self, secret: bytes, drawn: Mapping[Split, Sequence[Question]]
+    ) -> Mapping[str, Sequence[Row] | Sequence[Prompt]]:
+        """All entries whose questions were not drawn, with their answers and without."""
+        sealed = {question.stem for found in drawn.values() for question in found}
+        left = [entry for entry in self.entries if entry.key() not in sealed]
+        return {
+            ROWS: [Row(prompt=entry.prompt, completion=_completion(entry)) for entry in left],
+            PROMPTS: [Prompt(prompt=entry.prompt) for entry in left],
+        }
+
+    def grade(self, item: Item, output: str) -> Grade:
+        """Right, wrong or no answer."""
+        found = reading.answer_of(output)
+        if not found:
+            return Grade("no_answer", None, 0.0)
+        right = reading.points(item.prompt, output, item.reference)
+        return Grade("right" if right else "wrong", found, right)
+
+    def grader_source(self) -> bytes:
+        """The modules that read and compare answers."""
+        return "".join(inspect.getsource(module) for module in (reading, file)).encode()
+
+    def model(self, base: Base) -> Model:
+        """The base in transformers; torch is imported here and not before."""
+        from rsi_master.programs.sealed.generation import CausalModel  # noqa: PLC0415 - 2 s, 300 MB
+
+        return CausalModel(base, self.decoding)
+
+
+JSONL = Jsonl()
+
+
+def _room(entries: Sequence[Entry], base: Base) -> int:
+    """The tokens that an output may have; raises BadFile for the first entry that does not fit."""
+    room = _context(base)
+    sizes = list(_sizes(entries, base))
+    for entry, prompt, answer in sizes:
+        if prompt + answer >= room:
+            raise BadFile(
+                f"row {entry.number}: prompt and answer have {prompt} and {answer} tokens, the base "
+                f"reads {room} at once, an end token among them; shorten or remove the row, or take "
+                "a larger base"
+            )
+    longest = max(prompt for _, prompt, _ in sizes)
+    most = max(answer for _, _, answer in sizes)
+    return min(max(LEAST, most + SPARE), max(most + 1, room - longest))
+
+
+def _sizes(entries: Sequence[Entry], base: Base) -> Iterator[tuple[Entry, int, int]]:
+    """Tokens of each prompt and answer; raises BadFile for one that holds a control token."""
+    stack.require("tokenizers")
+    from tokenizers import Tokenizer  # noqa: PLC0415 - of the training stack
+
+    tokens = Tokenizer.from_str(base.files["tokenizer.json"].decode())
+    control = [one.content for one in tokens.get_added_tokens_decoder().values() if one.special]
+    prompts = tokens.encode_batch([entry.prompt for entry in entries])
+    answers = tokens.encode_batch([_completion(entry) for entry in entries])
+    for entry, prompt, answer in zip(entries, prompts, answers, strict=True):
+        for name, text in (("prompt", entry.prompt), ("answer", entry.answer)):
+            mark = next((mark for mark in control if mark in text), None)
+            if mark is not None:
+                raise BadFile(
+                    f'row {entry.number}: field "{name}" holds {shown(mark)}, a control token of '
+                    "the base; remove it"
+                )
+        yield entry, len(prompt.ids), len(answer.ids)
+
+
+def _context(base: Base) -> int:
+    """The tokens that the base reads at once."""
+    found = json.loads(base.files["config.json"]).get("max_position_embeddings")
+    return found if isinstance(found, int) else 1 << 30
+
+
+def _completion(entry: Entry) -> str:
+    """The answer as it stands in the file, after a space where none parts it from the prompt."""
+    apart = entry.prompt[-1:].isspace() or entry.answer[:1].isspace()
+    return entry.answer if apart else f" {entry.answer}"
+
+
+def _rank(secret: bytes, entry: Entry) -> bytes:
+    """The place of a question in the order of the draw."""
+    return hmac.digest(secret, entry.key().encode(), "sha256")
+
+
+def _question(entry: Entry) -> Question:
+    return Question(task=entry.task, prompt=entry.prompt, stem=entry.key(), reference=entry.answer)
