@@ -50,6 +50,16 @@ class Prompt(Value):
         return ()
 
 
+class Problem(Prompt):
+    """A prompt with its reference: what a verifier compares answers with, no answer to learn."""
+
+    reference: str
+
+    def answers(self) -> tuple[str, ...]:
+        """The reference, which is scanned like an answer."""
+        return (self.reference,)
+
+
 class Pair(Value):
     """A preference: of two answers to the prompt, `chosen` is the better one."""
 
@@ -64,7 +74,7 @@ class Pair(Value):
         return (self.chosen, self.rejected)
 
 
-AnyRow: TypeAlias = Row | Prompt | Pair
+AnyRow: TypeAlias = Row | Prompt | Problem | Pair
 ROW: Final[TypeAdapter[AnyRow]] = TypeAdapter(AnyRow)
 
 

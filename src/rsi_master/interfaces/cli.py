@@ -162,6 +162,30 @@ def show(
     return 0
 
 
+@app.command("try")
+def try_(  # noqa: PLR0913 - one parameter for each option
+    name: Annotated[str, typer.Argument(metavar="RUN", help="A run folder or a part of its id.")],
+    prompts: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="[PROMPT]...", help="Else lines of stdin, else some of the data."),
+    ] = None,
+    experiment: Annotated[
+        str, typer.Option(metavar="ID", help="Whose checkpoint answers: its id, or champion.")
+    ] = "champion",
+    tokens: Annotated[
+        int, typer.Option(min=1, max=4096, help="Tokens that an answer may have.")
+    ] = 128,
+    folder: RunsFolder = RUNS,
+    as_json: Json = False,
+) -> int:
+    """Ask base and champion side by side, decoded as the evaluator does it."""
+    from rsi_master.app.reader import read  # noqa: PLC0415 - late: not every command reads
+    from rsi_master.interfaces import trial  # noqa: PLC0415 - late
+
+    wanted = trial.Wanted(prompts or [], experiment, tokens, as_json)
+    return trial.compare(read(runs.find(name, folder)), wanted, sys.stdin)
+
+
 @app.command()
 def graph(
     name: RunName = None,

@@ -33,7 +33,6 @@ def seal(
     *,
     items: Items | None = None,
     openings: int = 1,
-    python: str = sys.executable,
 ) -> Path:
     """Draw `counts[split]` items of each task and return the folder `home/sealed/<set>`.
 
@@ -46,28 +45,28 @@ def seal(
     if items is not None:
         words += ["--items", str(items.path.absolute()), "--digest", items.digest]
     try:
-        answer = _answer(words, f"sealing {benchmark}", python)
+        answer = _answer(words, f"sealing {benchmark}")
     except Misuse as problem:
         raise _of_file(problem, items.path if items else None) from problem
     name: str = json.loads(answer)["set"]
     return home / "sealed" / name
 
 
-def survey(path: Path, base: Path, python: str = sys.executable) -> Survey:
+def survey(path: Path, base: Path) -> Survey:
     """What the file of questions at `path` holds for that base; raises Misuse where it cannot be
     used."""
     words = ["survey", "--items", str(path.absolute()), "--base", str(base.absolute())]
     try:
-        return Survey.model_validate_json(_answer(words, f"reading {path}", python))
+        return Survey.model_validate_json(_answer(words, f"reading {path}"))
     except Misuse as problem:
         raise _of_file(problem, path) from problem
 
 
-def _answer(words: Sequence[str], doing: str, python: str) -> str:
+def _answer(words: Sequence[str], doing: str) -> str:
     """What the program says; raises its reason."""
     try:
         ended = subprocess.run(
-            [python, "-I", "-m", PROGRAM, *words],
+            [sys.executable, "-I", "-m", PROGRAM, *words],
             env=ENVIRONMENT,
             cwd="/",
             stdin=subprocess.DEVNULL,

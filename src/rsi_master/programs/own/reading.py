@@ -36,8 +36,11 @@ def canonical(answer: str) -> str:
     return _NUMBER.sub(_value, bare or words)
 
 
-def points(prompt: str, answer: str, reference: str) -> float:
-    """1 for an answer that equals the reference, else 0; the prompt does not matter."""
+def points(prompt: str, answer: str, reference: str | None = None) -> float | None:
+    """1 for an answer that equals the reference, else 0; None without a reference. The open
+    verifier of training prompts, and what decides on sealed ones."""
+    if reference is None:
+        return None
     found = answer_of(answer)
     return float(found != "" and found == answer_of(reference))
 

@@ -1,5 +1,5 @@
-"""`python -I -m rsi_master.programs.sealed seal|survey|serve`: make a sealed set, say what a file of
-questions holds, or serve a set."""
+"""`python -I -m rsi_master.programs.sealed seal|survey|serve`: make a sealed set, say what a file
+of questions holds, or serve a set."""
 
 import argparse
 import json
@@ -37,7 +37,6 @@ def _seal(asked: argparse.Namespace) -> int:
         _counts(asked.counts),
         asked.home,
         openings=asked.openings,
-        given=given,
     )
     sys.stdout.write(json.dumps({"set": made.name}) + "\n")
     return 0
@@ -87,9 +86,9 @@ def _named(path: Path, named: str | None) -> bytes:
     if found != named:
         raise Refused(
             "BENCHMARK_FILE_DIFFERS",
-            f"{path} has digest {found}, evaluator.items of the contract is {named}: it was changed "
-            "since the contract was written; put it back, or write a new contract by `rsi init NAME "
-            "--benchmark FILE`",
+            f"{path} has digest {found}, evaluator.items of the contract is {named}: it was "
+            "changed since the contract was written; put it back, or write a new contract by "
+            "`rsi init NAME --benchmark FILE`",
         )
     return data
 

@@ -87,7 +87,8 @@ class Benchmark(Protocol):
     @property
     def verifier(self) -> str | None:
         """The open verifier as `module:function` of (prompt, answer), for training jobs to import:
-        points in 0..1, None for a prompt that it does not know, as every evaluated one."""
+        points in 0..1, None for a prompt that it does not know, as every evaluated one. For prompts
+        that bear a reference (`Problem`), it is given as the third argument."""
 
     def draw(self, secret: bytes, counts: Mapping[Split, int]) -> Mapping[Split, list[Question]]:
         """So many questions of each task for each split, fixed by the secret."""
@@ -106,6 +107,15 @@ class Benchmark(Protocol):
 
     def model(self, base: Base) -> Model:
         """A model of the base's architecture with the base's weights."""
+
+
+@runtime_checkable
+class Given(Protocol):
+    """A benchmark that was made of a file: a sealed set keeps the file to make it again."""
+
+    @property
+    def given(self) -> bytes:
+        """The bytes of the file."""
 
 
 @runtime_checkable

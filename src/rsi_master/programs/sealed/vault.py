@@ -20,7 +20,7 @@ from rsi_master.core.score import Split
 from rsi_master.core.sealed import SealedSet
 from rsi_master.core.sealed_wire import CHECKPOINT_FILE
 from rsi_master.domains.training.tensors import Unreadable
-from rsi_master.programs.sealed.benchmark import Base, Benchmark, Item, Question, find
+from rsi_master.programs.sealed.benchmark import Base, Benchmark, Given, Item, Question, find
 from rsi_master.programs.sealed.protocol import protocol_digest
 from rsi_master.programs.sealed.weights import Weights
 
@@ -59,12 +59,10 @@ def seal(
     *,
     openings: int = 1,
     secret: bytes | None = None,
-    given: bytes | None = None,
 ) -> Path:
     """Draw a set and write it to `home/sealed/<name>`: all of it or nothing. 0700, files 0600.
 
-    `given` is the file that the benchmark was made of, if it was. Raises Misuse for a source whose
-    rows are of several kinds.
+    Raises Misuse for a source whose rows are of several kinds.
     """
     secret = secret or os.urandom(32)
     drawn = benchmark.draw(_derived(secret, "draw"), counts)
@@ -83,6 +81,7 @@ def seal(
         verifier=benchmark.verifier,
     )
     digests = {name: digest(_lines(rows)) for name, rows in pools.items()}
+    given = benchmark.given if isinstance(benchmark, Given) else None
     file = None if given is None else digest(given)
     manifest = Manifest(public=public, pools=digests, holds=holds, given=file)
     files = {"secret": secret, "set.json": manifest.model_dump_json(indent=2).encode() + b"\n"}

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from rsi_master.core.artifact import Prompt, Row
+from rsi_master.core.artifact import AnyRow, Problem, Row
 from rsi_master.core.errors import Refused
 from rsi_master.core.score import Split
 from rsi_master.programs import stack
@@ -35,7 +35,7 @@ class Jsonl:
         """The benchmark of a file's bytes for that base; raises BadFile, also for what the base
         cannot read in one piece."""
         entries = file.parse(data)
-        return Own(entries, _room(entries, base))
+        return Own(data, entries, _room(entries, base))
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +43,7 @@ class Own:
     """Right or wrong answers, compared as `reading` says. Prompts that differ in case, space and
     punctuation alone are one question: they never part, and one of them is evaluated."""
 
+    given: bytes
     entries: tuple[Entry, ...]
     tokens: int
 
@@ -69,7 +70,7 @@ class Own:
     @property
     def verifier(self) -> str | None:
         """Answers to training prompts are compared as those to sealed ones."""
-        return None
+        return f"{reading.points.__module__}:{reading.points.__name__}"
 
     def questions(self) -> Mapping[str, Sequence[Entry]]:
         """By task, the first entry of each question; all entries of one belong to its task."""
@@ -98,13 +99,14 @@ class Own:
 
     def pools(
         self, secret: bytes, drawn: Mapping[Split, Sequence[Question]]
-    ) -> Mapping[str, Sequence[Row] | Sequence[Prompt]]:
-        """All entries whose questions were not drawn, with their answers and without."""
+    ) -> Mapping[str, Sequence[AnyRow]]:
+        """All entries whose questions were not drawn: to learn from, and to be asked with a
+        verifier that knows the answer."""
         sealed = {question.stem for found in drawn.values() for question in found}
         left = [entry for entry in self.entries if entry.key() not in sealed]
         return {
             ROWS: [Row(prompt=entry.prompt, completion=_completion(entry)) for entry in left],
-            PROMPTS: [Prompt(prompt=entry.prompt) for entry in left],
+            PROMPTS: [Problem(prompt=entry.prompt, reference=entry.answer) for entry in left],
         }
 
     def grade(self, item: Item, output: str) -> Grade:
@@ -112,8 +114,8 @@ class Own:
         found = reading.answer_of(output)
         if not found:
             return Grade("no_answer", None, 0.0)
-        right = reading.points(item.prompt, output, item.reference)
-        return Grade("right" if right else "wrong", found, right)
+        right = found == reading.answer_of(item.reference)
+        return Grade("right" if right else "wrong", found, float(right))
 
     def grader_source(self) -> bytes:
         """The modules that read and compare answers."""
@@ -136,9 +138,9 @@ def _room(entries: Sequence[Entry], base: Base) -> int:
     for entry, prompt, answer in sizes:
         if prompt + answer >= room:
             raise BadFile(
-                f"row {entry.number}: prompt and answer have {prompt} and {answer} tokens, the base "
-                f"reads {room} at once, an end token among them; shorten or remove the row, or take "
-                "a larger base"
+                f"row {entry.number}: prompt and answer have {prompt} and {answer} tokens, the "
+                f"base reads {room} at once, an end token among them; shorten or remove the row, "
+                "or take a larger base"
             )
     longest = max(prompt for _, prompt, _ in sizes)
     most = max(answer for _, _, answer in sizes)

@@ -5,7 +5,6 @@ sealed is what stands in the file.
 """
 
 import json
-import os
 import stat
 import unicodedata
 from collections.abc import Iterator, Sequence
@@ -39,8 +38,8 @@ class Entry(Value):
 
 
 class BadFile(Misuse):
-    """The file of a benchmark cannot be used; the message tells row, value and fix, whoever knows its
-    name puts that before."""
+    """The file of a benchmark cannot be used; the message tells row, value and fix. Whoever knows
+    its name puts that before."""
 
     def __init__(self, message: str) -> None:
         super().__init__("BENCHMARK_FILE", message)
@@ -49,12 +48,12 @@ class BadFile(Misuse):
 def read(path: Path) -> bytes:
     """The bytes of a file of at most `LIMIT`; raises BadFile."""
     try:
-        with open(os.open(path, os.O_RDONLY | os.O_NONBLOCK), "rb") as file:
-            status = os.fstat(file.fileno())
-            if stat.S_ISDIR(status.st_mode):
-                raise BadFile("it is a folder; name a JSONL file")
-            if not stat.S_ISREG(status.st_mode):
-                raise BadFile("it is no plain file; name a JSONL file")
+        status = path.stat()
+        if stat.S_ISDIR(status.st_mode):
+            raise BadFile("it is a folder; name a JSONL file")
+        if not stat.S_ISREG(status.st_mode):
+            raise BadFile("it is no plain file; name a JSONL file")
+        with path.open("rb") as file:
             data = file.read(LIMIT + 1)
     except OSError as cause:
         raise BadFile(f"it cannot be read: {cause.strerror}; name a JSONL file") from cause
