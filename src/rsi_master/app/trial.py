@@ -6,7 +6,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Final, cast
@@ -95,7 +95,6 @@ def opened(record: Record, experiment: Experiment, tokens: int) -> Iterator[Tria
         _lay(record, f"the checkpoint of {experiment.id}", checkpoint, place / "checkpoint")
         errors = stack.enter_context(tempfile.TemporaryFile())
         process = stack.enter_context(_started(place, tokens, errors))
-        stack.callback(process.kill)
         yield Trial(process, errors)
 
 
@@ -119,10 +118,12 @@ def _lay(record: Record, what: str, digest: str, target: Path) -> None:
         ) from problem
 
 
-def _started(place: Path, tokens: int, errors: IO[bytes]) -> subprocess.Popen[bytes]:
+@contextmanager
+def _started(place: Path, tokens: int, errors: IO[bytes]) -> Iterator[subprocess.Popen[bytes]]:
+    """The program, which ends with the block."""
     command = [sys.executable, "-I", "-m", PROGRAM, "--tokens", str(tokens)]
     folders = ["--base", str(place / "base"), "--checkpoint", str(place / "checkpoint")]
-    return subprocess.Popen(
+    process = subprocess.Popen(
         [*command, *folders],
         env=ENVIRONMENT,
         cwd="/",
@@ -130,3 +131,11 @@ def _started(place: Path, tokens: int, errors: IO[bytes]) -> subprocess.Popen[by
         stdout=subprocess.PIPE,
         stderr=errors,
     )
+    try:
+        yield process
+    finally:
+        process.kill()
+        for stream in (process.stdin, process.stdout):
+            with suppress(OSError):  # a prompt that it did not read any more
+                cast(IO[bytes], stream).close()
+        process.wait()

@@ -163,7 +163,7 @@ def show(
 
 
 @app.command("try")
-def try_(  # noqa: PLR0913 - one parameter for each option
+def try_(
     name: Annotated[str, typer.Argument(metavar="RUN", help="A run folder or a part of its id.")],
     prompts: Annotated[
         list[str] | None,

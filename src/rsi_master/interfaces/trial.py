@@ -12,7 +12,7 @@ from rsi_master.app import trial
 from rsi_master.app.reader import Record
 from rsi_master.app.trial import Answers, Trial
 from rsi_master.core.artifact import AnyRow
-from rsi_master.core.errors import Finding, Misuse, RsiError
+from rsi_master.core.errors import Finding, Misuse
 from rsi_master.core.experiment import BASE, Experiment
 from rsi_master.domains.data.pool import parse
 from rsi_master.interfaces import lookup, words
@@ -99,8 +99,8 @@ def _experiment(record: Record, named: str) -> Experiment:
     if thing.kind != "experiment" or found is None or found.id == BASE:
         raise Misuse(
             "NO_EXPERIMENT",
-            f"{named!r} names {thing.kind} {words.short(thing.id)}; name an experiment, `rsi graph` "
-            "lists them",
+            f"{named!r} names {thing.kind} {words.short(thing.id)}; name an experiment, "
+            "`rsi graph` lists them",
         )
     return found
 

@@ -119,7 +119,7 @@ def _entry(number: int, line: str) -> Entry:
 
 def _object(number: int, line: str) -> dict[str, object]:
     try:
-        row = json.loads(line, object_pairs_hook=_once, parse_constant=str)
+        row = json.loads(line, object_pairs_hook=_once, parse_constant=_refuse)
     except (ValueError, RecursionError) as cause:
         raise BadFile(
             f"row {number}: {shown(line)} is not JSON: {cause}; write one object a line"
@@ -138,6 +138,10 @@ def _once(pairs: Sequence[tuple[str, object]]) -> dict[str, object]:
     if len(row) < len(pairs):
         raise ValueError("a field stands twice")
     return row
+
+
+def _refuse(constant: str) -> object:
+    raise ValueError(f"{constant} is no JSON")
 
 
 def _text(number: int, name: str, value: object) -> str:
