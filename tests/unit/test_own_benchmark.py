@@ -175,7 +175,8 @@ def test_a_survey_counts_and_refuses_too_few(base: Base) -> None:
         survey(both, base)
 
 
-WORDS = """
+FRUIT = """
     apple banana cherry grape lemon melon orange papaya peach pear plum quince raisin tomato
     walnut almond barley carrot celery fennel garlic ginger leek lentil
-""".split()
+"""
+WORDS = FRUIT.split()
