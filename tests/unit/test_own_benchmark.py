@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Sequence
-from dataclasses import replace
 
 import pytest
 
@@ -135,16 +134,16 @@ def test_what_the_base_cannot_read_at_once_is_refused(base: Base) -> None:
         of(base, lines([*SUMS, ("q" * 300, "1")]))
 
 
-@pytest.mark.parametrize("pair", [("a <end> b", "4"), ("a", "4 <end>")])
+@pytest.mark.parametrize("pair", [("a <eos> b", "4"), ("a", "4 <eos>")])
 def test_control_tokens_of_the_base_are_refused(base: Base, pair: tuple[str, str]) -> None:
-    file = json.loads(base.files["tokenizer.json"])
-    file["added_tokens"][0]["content"] = "<end>"
-    for word in [name for name, at in file["model"]["vocab"].items() if at == 0]:
-        del file["model"]["vocab"][word]
-    file["model"]["vocab"]["<end>"] = 0
-    other = replace(base, files={**base.files, "tokenizer.json": json.dumps(file).encode()})
-    with pytest.raises(BadFile, match=r'row 31: field "(prompt|answer)" holds "<end>", a control'):
-        of(other, lines([*SUMS, pair]))
+    with pytest.raises(BadFile, match=r'row 31: field "(prompt|answer)" holds "<eos>", a control'):
+        of(base, lines([*SUMS, pair]))
+
+
+def test_an_answer_that_the_base_cannot_write_is_refused(base: Base) -> None:
+    of(base, lines([*SUMS, ("caf\u00e9?", "yes")]))
+    with pytest.raises(BadFile, match=r'row 31: field "answer" holds "\u00e9", which the base'):
+        of(base, lines([*SUMS, ("what?", "caf\u00e9")]))
 
 
 def test_outputs_are_graded_as_training_answers_are_rewarded(base: Base) -> None:

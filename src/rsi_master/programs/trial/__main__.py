@@ -16,6 +16,7 @@ from rsi_master.core.sealed_wire import CHECKPOINT_FILE
 from rsi_master.domains.training.tensors import Unreadable
 from rsi_master.programs import stack
 from rsi_master.programs.sealed.benchmark import Base, Decoding, Model
+from rsi_master.programs.sealed.own.fit import context_of
 from rsi_master.programs.sealed.vault import read_base
 from rsi_master.programs.sealed.weights import Weights
 
@@ -34,7 +35,7 @@ def main() -> int:
         stack.require(*stack.GENERATION)
         base = read_base(asked.base)
         models = _models(base, _weights(base, asked.checkpoint), asked.tokens)
-        _answer(models, _length(base), _context(base))
+        _answer(models, _length(base), context_of(base))
     except RsiError as error:
         sys.stderr.write(json.dumps({"code": error.code, "message": error.message}) + "\n")
         return error.exit_code
@@ -79,12 +80,6 @@ def _length(base: Base) -> Length:
 
     tokens = Tokenizer.from_str(base.files["tokenizer.json"].decode())
     return lambda text: len(tokens.encode(text).ids)
-
-
-def _context(base: Base) -> int:
-    """The tokens that the base reads at once."""
-    found = json.loads(base.files["config.json"]).get("max_position_embeddings")
-    return found if isinstance(found, int) else sys.maxsize
 
 
 def _answer(models: dict[str, Model], length: Length, context: int) -> None:

@@ -2,27 +2,22 @@
 
 import hmac
 import inspect
-import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
 from rsi_master.core.artifact import AnyRow, Problem, Row
 from rsi_master.core.errors import Refused
 from rsi_master.core.score import Split
-from rsi_master.programs import stack
 from rsi_master.programs.own import reading
 from rsi_master.programs.sealed.benchmark import Base, Decoding, Grade, Item, Model, Question
-from rsi_master.programs.sealed.own import file
-from rsi_master.programs.sealed.own.file import BadFile, Entry, shown
+from rsi_master.programs.sealed.own import file, fit
+from rsi_master.programs.sealed.own.file import Entry, shown
 
 NAME: Final = "jsonl"
 LIBRARIES: Final = ("torch", "transformers", "tokenizers")
 ROWS: Final = "own/train"
 PROMPTS: Final = "own/prompts"
-SPARE: Final = 16
-"""Tokens that an output may have beyond the longest answer of the file."""
-LEAST: Final = 64
 BATCH: Final = 32
 
 
@@ -35,7 +30,7 @@ class Jsonl:
         """The benchmark of a file's bytes for that base; raises BadFile, also for what the base
         cannot read in one piece."""
         entries = file.parse(data)
-        return Own(data, entries, _room(entries, base))
+        return Own(data, entries, fit.room(entries, base))
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +100,7 @@ class Own:
         sealed = {question.stem for found in drawn.values() for question in found}
         left = [entry for entry in self.entries if entry.key() not in sealed]
         return {
-            ROWS: [Row(prompt=entry.prompt, completion=_completion(entry)) for entry in left],
+            ROWS: [Row(prompt=entry.prompt, completion=fit.completion(entry)) for entry in left],
             PROMPTS: [Problem(prompt=entry.prompt, reference=entry.answer) for entry in left],
         }
 
@@ -119,7 +114,7 @@ class Own:
 
     def grader_source(self) -> bytes:
         """The modules that read and compare answers."""
-        return "".join(inspect.getsource(module) for module in (reading, file)).encode()
+        return "".join(inspect.getsource(module) for module in (reading, file, fit)).encode()
 
     def model(self, base: Base) -> Model:
         """The base in transformers; torch is imported here and not before."""
@@ -129,54 +124,6 @@ class Own:
 
 
 JSONL = Jsonl()
-
-
-def _room(entries: Sequence[Entry], base: Base) -> int:
-    """The tokens that an output may have; raises BadFile for the first entry that does not fit."""
-    room = _context(base)
-    sizes = list(_sizes(entries, base))
-    for entry, prompt, answer in sizes:
-        if prompt + answer >= room:
-            raise BadFile(
-                f"row {entry.number}: prompt and answer have {prompt} and {answer} tokens, the "
-                f"base reads {room} at once, an end token among them; shorten or remove the row, "
-                "or take a larger base"
-            )
-    longest = max(prompt for _, prompt, _ in sizes)
-    most = max(answer for _, _, answer in sizes)
-    return min(max(LEAST, most + SPARE), max(most + 1, room - longest))
-
-
-def _sizes(entries: Sequence[Entry], base: Base) -> Iterator[tuple[Entry, int, int]]:
-    """Tokens of each prompt and answer; raises BadFile for one that holds a control token."""
-    stack.require("tokenizers")
-    from tokenizers import Tokenizer  # noqa: PLC0415 - of the training stack
-
-    tokens = Tokenizer.from_str(base.files["tokenizer.json"].decode())
-    control = [one.content for one in tokens.get_added_tokens_decoder().values() if one.special]
-    prompts = tokens.encode_batch([entry.prompt for entry in entries])
-    answers = tokens.encode_batch([_completion(entry) for entry in entries])
-    for entry, prompt, answer in zip(entries, prompts, answers, strict=True):
-        for name, text in (("prompt", entry.prompt), ("answer", entry.answer)):
-            mark = next((mark for mark in control if mark in text), None)
-            if mark is not None:
-                raise BadFile(
-                    f'row {entry.number}: field "{name}" holds {shown(mark)}, a control token of '
-                    "the base; remove it"
-                )
-        yield entry, len(prompt.ids), len(answer.ids)
-
-
-def _context(base: Base) -> int:
-    """The tokens that the base reads at once."""
-    found = json.loads(base.files["config.json"]).get("max_position_embeddings")
-    return found if isinstance(found, int) else 1 << 30
-
-
-def _completion(entry: Entry) -> str:
-    """The answer as it stands in the file, after a space where none parts it from the prompt."""
-    apart = entry.prompt[-1:].isspace() or entry.answer[:1].isspace()
-    return entry.answer if apart else f" {entry.answer}"
 
 
 def _rank(secret: bytes, entry: Entry) -> bytes:
