@@ -167,7 +167,9 @@ def try_(
     name: Annotated[str, typer.Argument(metavar="RUN", help="A run folder or a part of its id.")],
     prompts: Annotated[
         list[str] | None,
-        typer.Argument(metavar="[PROMPT]...", help="Else lines of stdin, else some of the data."),
+        typer.Argument(
+            metavar="PROMPT", help="Else lines of stdin: a prompt, or JSON with one; else data."
+        ),
     ] = None,
     experiment: Annotated[
         str, typer.Option(metavar="ID", help="Whose checkpoint answers: its id, or champion.")

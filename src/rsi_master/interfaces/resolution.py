@@ -1,7 +1,7 @@
 """What difference between two checkpoints so many items can show."""
 
 from collections.abc import Mapping
-from typing import Final
+from typing import Final, get_args
 
 from rsi_master.core.score import Split
 from rsi_master.stats.power import detectable_difference
@@ -17,7 +17,8 @@ ASSUMED: Final = (
 def resolution(sizes: Mapping[Split, int]) -> str:
     """`9.1 points on dev, …`: the smallest true difference that each split shows. Of a split
     without items nothing is told."""
-    return ", ".join(f"{_smallest(size)} on {split}" for split, size in sizes.items() if size)
+    told = [(split, sizes.get(split, 0)) for split in get_args(Split)]
+    return ", ".join(f"{_smallest(size)} on {split}" for split, size in told if size)
 
 
 def _smallest(items: int) -> str:

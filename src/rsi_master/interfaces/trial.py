@@ -33,6 +33,14 @@ class Wanted:
     as_json: bool
 
 
+@dataclass(frozen=True)
+class Question:
+    """A prompt, and what the data of the run say to it."""
+
+    prompt: str
+    data: str = ""
+
+
 def compare(record: Record, wanted: Wanted, stdin: TextIO) -> int:
     """Ask both and print; the exit code: 2 where a prompt could not be asked.
 
@@ -45,12 +53,12 @@ def compare(record: Record, wanted: Wanted, stdin: TextIO) -> int:
         printer = _Printer(asked, name, experiment.id, wanted.as_json)
         given = list(wanted.prompts) or _piped(stdin)
         if given:
-            return printer.all(given)
+            return printer.all(map(Question, given))
         rows = examples(record)
         if rows and not wanted.as_json:
             typer.echo(f"{words.count(len(rows), 'prompt')} of the data that this run could use:\n")
-        code = printer.all([row.prompt for row in rows])
-        return max(code, printer.all(_typed())) if stdin.isatty() else code
+        code = printer.all(Question(row.prompt, "".join(row.answers()[:1])) for row in rows)
+        return max(code, printer.all(map(Question, _typed()))) if stdin.isatty() else code
 
 
 def examples(record: Record) -> list[AnyRow]:
@@ -147,34 +155,34 @@ class _Printer:
     experiment: str
     as_json: bool
 
-    def all(self, prompts: Iterable[str]) -> int:
+    def all(self, questions: Iterable[Question]) -> int:
         """The exit code: 2 where a prompt could not be asked."""
         problems = 0
-        for prompt in prompts:
-            answers = self.asked.ask(prompt)
+        for question in questions:
+            answers = self.asked.ask(question.prompt)
             problems += answers.problem is not None
-            typer.echo(self._line(answers) if self.as_json else self._text(answers))
+            told = self._said(question, answers)
+            typer.echo(self._line(told) if self.as_json else self._text(told))
         return Misuse.exit_code if problems else 0
 
-    def _line(self, answers: Answers) -> str:
-        said: dict[str, object] = {"prompt": answers.prompt}
+    def _said(self, question: Question, answers: Answers) -> dict[str, str]:
+        said = {"prompt": question.prompt}
+        if question.data:
+            said["data"] = question.data
         if answers.problem is not None:
-            said["problem"] = answers.problem
-        else:
-            said |= {"base": answers.base, "checkpoint": answers.checkpoint}
-        return json.dumps({**said, "experiment": self.experiment}, ensure_ascii=False)
+            return {**said, "problem": answers.problem}
+        return {**said, "base": answers.base, "checkpoint": answers.checkpoint}
 
-    def _text(self, answers: Answers) -> str:
-        parts = [("prompt", answers.prompt)]
-        if answers.problem is not None:
-            parts.append(("problem", answers.problem))
-        else:
-            parts += [("base", answers.base), (self.name, answers.checkpoint)]
-        width = max(len(self.name), len("problem"))
-        return "".join(f"{title:<{width}}  {_block(text, width)}\n" for title, text in parts)
+    def _line(self, told: dict[str, str]) -> str:
+        return json.dumps({**told, "experiment": self.experiment}, ensure_ascii=False)
+
+    def _text(self, told: dict[str, str]) -> str:
+        named = {self.name if key == "checkpoint" else key: text for key, text in told.items()}
+        width = max(map(len, (self.name, "problem")))
+        return "".join(f"{key:<{width}}  {_block(text, width)}\n" for key, text in named.items())
 
 
 def _block(text: str, width: int) -> str:
     """The text with its later lines under the first; what shows nothing is said to be empty."""
-    lines = text.strip("\n").splitlines() if text.strip() else ["(nothing)"]
+    lines = text.strip().splitlines() or ["(nothing)"]
     return ("\n" + " " * (width + 2)).join(lines)
