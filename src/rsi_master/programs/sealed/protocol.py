@@ -7,6 +7,7 @@ from typing import Final
 from rsi_master import stats
 from rsi_master.core.canonical import digest, encode
 from rsi_master.domains.training import tensors
+from rsi_master.programs import stack
 from rsi_master.programs.sealed.benchmark import Base, Benchmark
 
 DENOMINATOR: Final = (
@@ -21,8 +22,10 @@ _MODULES: Final = (Path(tensors.__file__),)
 def protocol_digest(benchmark: Benchmark, base: Base) -> str:
     """Digest of sources, decoding, tokenizer and configuration of the base, and library versions.
 
-    Another version of a library may generate other tokens from equal weights.
+    Another version of a library may generate other tokens from equal weights. Raises Refused where
+    one is not installed.
     """
+    stack.require(*benchmark.libraries)
     rules = {
         "benchmark": benchmark.name,
         "tasks": list(benchmark.tasks),
