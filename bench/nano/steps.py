@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 from pydantic import Field, model_validator
 
 from rsi_master.core.model import Value
-from rsi_master.domains.training.sft import Schedule
+from rsi_master.domains.training.tuning import Schedule
 from rsi_master.programs.nano.format import ANSWER_TOKENS, Task
 
 Count = Annotated[int, Field(ge=1)]

@@ -29,7 +29,7 @@ LENGTHS: Final = (100, 200, 400)
 PROBES: Final = (30, 60, 120, 240)
 PROBED: Final[Tasks] = ("sums", "chain", "facts")
 CONTESTED: Final = (
-    (Part(source="nano/scratchpad", tasks=("sums",)), 40, 2e-4, ANSWER_TOKENS),
+    (Part(source="nano/scratchpad", tasks=("sums",)), 30, 2e-4, ANSWER_TOKENS),
     (Part(source="nano/direct", tasks=("write",), rows=60), 60, 4e-4, 24),
 )
 """Few demonstrations of one task; steps, rate and longest answer, in tokens, of GRPO after them."""
@@ -171,10 +171,10 @@ def _lineages() -> Iterable[tuple[str, str, Step]]:
     other = sft("scratchpad", steps, init=sft("direct", steps))
     yield group, f"direct {steps}, scratchpad {steps}", other
     yield group, f"scratchpad {steps}, DPO 30 on pairs", Dpo(init=first)
-    own = Dpo(init=first, tasks=VERIFIABLE, prompts=120)
-    yield group, f"scratchpad {steps}, DPO 30 on own answers", own
-    grpo = Grpo(init=first, tasks=VERIFIABLE, steps=30)
-    yield group, f"scratchpad {steps}, GRPO 30 at {grpo.rate:g}", grpo
+    own = Dpo(init=first, tasks=VERIFIABLE, prompts=100, steps=20)
+    yield group, f"scratchpad {steps}, DPO {own.steps} on own answers", own
+    grpo = Grpo(init=first, tasks=VERIFIABLE, steps=20)
+    yield group, f"scratchpad {steps}, GRPO {grpo.steps} at {grpo.rate:g}", grpo
     curated = Sft(init=BASE, parts=CURATED, steps=steps)
     yield group, f"{_CURATED}, {steps}, rejection sampling once, {LENGTHS[1]}", _own(curated)
 

@@ -13,6 +13,7 @@ from safetensors.numpy import load_file, save_file
 
 from rsi_master.core.experiment import Proof, Rejection
 from rsi_master.core.job import Job, Resources
+from rsi_master.core.recipe import RecipeSpec
 from rsi_master.domains.training.config import TrainConfig
 from rsi_master.domains.training.proof import check
 from rsi_master.domains.training.sft import SFT, SftSpec
@@ -58,7 +59,7 @@ class Bench(jobs.Bench):
         seed: int = SEED,
     ) -> Path:
         """One training; the output folder."""
-        config = TrainConfig(spec=spec, seed=seed)
+        config: TrainConfig[RecipeSpec] = TrainConfig(spec=spec, seed=seed)
         return self.train(name, SFT, config, self.checkpoint(init), self.data(rows))
 
 

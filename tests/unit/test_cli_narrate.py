@@ -177,6 +177,7 @@ def test_a_line_is_one_line() -> None:
         purpose="explore",
         predecessors=(),
         data=(),
+        recipe=None,
         replicates=None,
         promotion=0,
         experiments=1,

@@ -41,6 +41,7 @@ STORY: Sequence[Fact] = (
         purpose="explore",
         predecessors=(),
         data=(),
+        recipe=None,
         replicates=None,
         promotion=0,
         experiments=2,

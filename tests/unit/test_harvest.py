@@ -1,7 +1,7 @@
 """The harvest: whatever a job left and whatever its judge does, the owner gets a record of it."""
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -46,7 +46,9 @@ class Judge:
 
     says: Callable[[], Proof | Rejection] = lambda: PROOF
 
-    def job(self, experiment: ExperimentQueued, name: str, init: str, seconds: float) -> Job:
+    def job(
+        self, experiment: ExperimentQueued, name: str, parents: Sequence[str], seconds: float
+    ) -> Job:
         """None is asked for here."""
         raise NotImplementedError
 

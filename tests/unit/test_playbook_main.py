@@ -8,7 +8,8 @@ import pytest
 
 import rsi_master.agents.playbook
 import rsi_master.research
-from rsi_master.agents.playbook.main import Board, MainPlaybook, Move, decide
+from rsi_master.agents.playbook.board import Board, Move
+from rsi_master.agents.playbook.main import MainPlaybook, decide
 from rsi_master.agents.playbook.reviewer import ReviewerPlaybook
 from rsi_master.core.artifact import RowKind
 from rsi_master.core.experiment import Experiment
@@ -21,11 +22,21 @@ from rsi_master.programs.sealed.nano import NANO
 from rsi_master.testing import tape
 from rsi_master.testing.rig import Rig
 
-LIMITS = Limits(directions=2, workers_now=2, experiments_each=3, verifications=5, closing=False)
+LIMITS = Limits(
+    directions=2,
+    workers_now=2,
+    experiments_each=3,
+    verifications=5,
+    promoted=2,
+    seeds=1,
+    closing=False,
+)
 NOTHING = OverviewView(
     target="add",
     reviewer=True,
     sources=(),
+    recipes=("sft",),
+    verifier=False,
     base_dev=None,
     directions=(),
     reviews=(),
@@ -54,7 +65,10 @@ def direction(node: str, best: str | None, dev: float = 0.5, **more: object) -> 
             "node": node,
             "direction": "a direction",
             "purpose": "explore",
+            "predecessors": (),
+            "recipe": None,
             "replicates": None,
+            "promotion": 0,
             "data": (tape.digest(node),),
             "status": "finalised",
             "experiment_ids": (best,) if best else (),
@@ -69,7 +83,12 @@ def direction(node: str, best: str | None, dev: float = 0.5, **more: object) -> 
 
 def review(*recommend: str, status: str = "reported") -> ReviewView:
     return ReviewView(
-        node="r1", scope=("w1", "w2"), status=status, recommend=recommend, recommendation=""
+        node="r1",
+        scope=("w1", "w2"),
+        status=status,
+        recommend=recommend,
+        beaten=(),
+        recommendation="",
     )
 
 
@@ -172,7 +191,7 @@ def test_a_report_that_recommends_nothing_ends_the_research() -> None:
 def test_an_excused_reviewer_leaves_the_choice_to_dev() -> None:
     turned = direction("w1", "a", 0.4), direction("w2", "b", 0.5)
     excused = review(status="excused")
-    assert replicated(decide(board(*turned, reviews=(excused,)))) == ["b"]
+    assert replicated(decide(board(*turned, reviews=(excused,)))) == ["b", "a"]
 
 
 def test_closing_explores_nothing_and_still_verifies() -> None:
@@ -181,13 +200,28 @@ def test_closing_explores_nothing_and_still_verifies() -> None:
 
 
 def test_without_a_reviewer_the_best_on_dev_is_verified() -> None:
-    assert replicated(decide(board(A, B, reviewer=False))) == ["a"]
+    assert replicated(decide(board(A, B, reviewer=False))) == ["a", "b"]
 
 
-def test_a_verification_names_the_owner_and_one_experiment() -> None:
+def test_a_verification_names_the_owner() -> None:
     (move,) = decide(board(A, B, reviews=(review("b"),)))
     assert move.arguments["predecessors"] == ("w2",)
-    assert move.arguments["experiments"] == 1
+
+
+def test_the_leaders_are_verified_on_every_fresh_seed_the_first_seed_first() -> None:
+    limits = LIMITS.model_copy(update={"seeds": 2, "workers_now": 9})
+    moves = decide(replace(board(A, B, reviews=(review("b", "a"),)), limits=limits))
+    found = [(move.arguments["replicates"], move.arguments["promotion"]) for move in moves]
+    assert found == [("b", 0), ("a", 0), ("b", 1), ("a", 1)]
+    done = verified("b"), verified("a", node="w4"), verified("b", node="w5", promotion=1)
+    moves = decide(replace(board(A, B, *done, reviews=(review("b", "a"),)), limits=limits))
+    assert [(m.arguments["replicates"], m.arguments["promotion"]) for m in moves] == [("a", 1)]
+
+
+def test_no_more_recipes_are_verified_than_the_limits_name() -> None:
+    limits = LIMITS.model_copy(update={"promoted": 1})
+    moves = decide(replace(board(A, B, reviews=(review("b", "a"),)), limits=limits))
+    assert replicated(moves) == ["b"]
 
 
 def test_what_was_verified_is_claimed_by_the_order_of_the_ranking() -> None:

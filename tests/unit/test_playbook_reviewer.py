@@ -51,6 +51,7 @@ def view(
         family="f",
         effective="e",
         init="base",
+        merges=(),
         data=(),
         seed=0,
         purpose="explore",

@@ -4,13 +4,11 @@ from pathlib import Path
 
 import pytest
 
-from rsi_master.agents.playbook import worker
+from rsi_master.agents.playbook import rates, worker
 from rsi_master.agents.playbook.worker import (
     ADAPTER_FROM,
     FIRST_EPOCHS,
     MORE_EPOCHS,
-    RATE_FACTOR,
-    RATE_LEAST,
     SMALL_BATCH,
     best_of,
     first_recipe,
@@ -29,7 +27,15 @@ from rsi_master.domains.training.views import WorkerExperimentView
 from rsi_master.testing import tape
 from rsi_master.testing.rig import Rig, sketch_contract
 
-LIMITS = Limits(directions=2, workers_now=2, experiments_each=3, verifications=5, closing=False)
+LIMITS = Limits(
+    directions=2,
+    workers_now=2,
+    experiments_each=3,
+    verifications=5,
+    promoted=2,
+    seeds=1,
+    closing=False,
+)
 DATA = tape.digest("data")
 ROWS = 100_000
 
@@ -41,10 +47,9 @@ TASK = Assignment(
     purpose="explore",
     predecessors=(),
     data=(DATA,),
-    replicates=None,
     recipe=None,
-    recipe_init=None,
-    recipe_data=(),
+    replicates=None,
+    lineage=(),
     experiments=(),
     running=0,
     left=3,
@@ -73,6 +78,7 @@ def seen(
         detail="",
         recipe=chosen,
         init="base",
+        merges=(),
         data=(DATA,),
         dev=tape.scored("dev", dev) if lifecycle == "finished" else None,
         curve=tuple(Point(step=n, loss=loss) for n, loss in enumerate(losses or FALLS)),
@@ -107,15 +113,15 @@ def test_the_first_training_is_one_pass_of_full_weights() -> None:
 
 
 def test_the_first_rate_falls_with_the_size_of_the_base() -> None:
-    rates = [
+    found = [
         first_recipe(TASK.model_copy(update={"base_parameters": size}), ROWS)["learning_rate"]
         for size in (10**5, 10**7, 10**9, 10**14)
     ]
-    assert rates == sorted(rates, reverse=True)  # type: ignore[type-var]
-    assert rates[0] == pytest.approx(0.003239 - 0.0001395 * 11.5129, rel=0.05)
-    assert rates[-1] == RATE_LEAST
+    assert found == sorted(found, reverse=True)  # type: ignore[type-var]
+    assert found[0] == pytest.approx(0.003239 - 0.0001395 * 11.5129, rel=0.05)
+    assert found[-1] == rates.LEAST
     unknown = first_recipe(TASK.model_copy(update={"base_parameters": None}), ROWS)
-    assert unknown["learning_rate"] == RATE_LEAST
+    assert unknown["learning_rate"] == rates.LEAST
 
 
 def test_a_large_base_gets_an_adapter_and_small_batches() -> None:
@@ -149,7 +155,7 @@ def test_a_flat_curve_gets_a_higher_rate() -> None:
     rate = first.recipe["learning_rate"]
     assert isinstance(rate, float)
     new = changes(following(first), first)
-    assert new == {"learning_rate": pytest.approx(rate * RATE_FACTOR, rel=0.05)}
+    assert new == {"learning_rate": pytest.approx(rate * rates.FACTOR, rel=0.05)}
 
 
 @pytest.mark.parametrize(
@@ -205,10 +211,10 @@ def test_a_failure_is_followed_by_a_gentler_rate(reason: str) -> None:
     rate = first.recipe["learning_rate"]
     assert isinstance(rate, float)
     new = changes(following(first), first)
-    assert new == {"learning_rate": pytest.approx(rate / RATE_FACTOR, rel=0.05)}
+    assert new == {"learning_rate": pytest.approx(rate / rates.FACTOR, rel=0.05)}
     again = failed({**first.recipe, **new}, reason)
     assert changes(following(first, again), again) == {
-        "learning_rate": pytest.approx(rate / RATE_FACTOR**2, rel=0.1)
+        "learning_rate": pytest.approx(rate / rates.FACTOR**2, rel=0.1)
     }
 
 
@@ -220,29 +226,13 @@ def test_a_job_that_may_have_lacked_memory_is_followed_by_half_the_batch(
     first = failed({**first_recipe(TASK, ROWS), "batch_size": batch}, reason)
     rate = first.recipe["learning_rate"]
     assert isinstance(rate, float)
-    gentler = pytest.approx(rate / RATE_FACTOR, rel=0.05)
+    gentler = pytest.approx(rate / rates.FACTOR, rel=0.05)
     assert changes(following(first), first) == {"learning_rate": gentler, "batch_size": half}
 
 
 def test_a_batch_of_one_row_stays() -> None:
     first = failed({**first_recipe(TASK, ROWS), "batch_size": 1}, "CRASHED")
     assert set(changes(following(first), first)) == {"learning_rate"}
-
-
-def test_a_verification_copies_the_recipe_and_trains_once() -> None:
-    recipe: dict[str, object] = {"name": "sft", "learning_rate": 0.0123, "epochs": 7.0}
-    task = TASK.model_copy(
-        update={
-            "purpose": "verify",
-            "replicates": "e",
-            "recipe": recipe,
-            "recipe_init": "parent",
-            "recipe_data": (tape.digest("other"),),
-            "data": (),
-        }
-    )
-    assert next_recipe(task, [], unasked) == (recipe, "parent", tape.digest("other"))
-    assert next_recipe(task, [seen()], unasked) is None
 
 
 def test_without_data_there_is_nothing_to_try() -> None:

@@ -112,7 +112,7 @@ def test_a_job_reads_worked_rows_in_the_order_of_their_files(tmp_path: Path) -> 
     other = Row(prompt="p", completion="c")
     (tmp_path / "data2.jsonl").write_bytes(render([other]))
     (tmp_path / "data1.jsonl").write_bytes(render([WORKED]))
-    assert rows.load(tmp_path) == [WORKED, other]
+    assert rows.load(tmp_path, Row) == [WORKED, other]
 
 
 @pytest.mark.parametrize("row", [ALONE, PAIR], ids=lambda row: row.kind)
@@ -121,6 +121,6 @@ def test_a_job_says_which_line_is_of_a_kind_that_it_does_not_take(
 ) -> None:
     (tmp_path / "data.jsonl").write_bytes(render([WORKED, row]))
     with pytest.raises(Untrainable) as refused:
-        rows.load(tmp_path)
+        rows.load(tmp_path, Row)
     detail = f"line 2 of data.jsonl holds {row.kind}; the recipe takes rows"
     assert refused.value.failure == Failure(code="WRONG_ROWS", detail=detail)

@@ -48,6 +48,7 @@ def worker(node: str, purpose: Purpose = "explore", experiments: int = 3) -> Wor
         purpose=purpose,
         predecessors=(),
         data=(),
+        recipe=None,
         replicates=None,
         promotion=0,
         experiments=experiments,

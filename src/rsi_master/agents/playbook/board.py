@@ -36,8 +36,9 @@ class Board:
 
     def busy(self) -> bool:
         """Whether a Worker or a Reviewer is at work."""
-        at_work = (*self.overview.directions, *self.overview.reviews)
-        return any(view.status == "active" for view in at_work)
+        statuses = [view.status for view in self.overview.directions]
+        statuses += [review.status for review in self.overview.reviews]
+        return "active" in statuses
 
     def report(self) -> ReviewView | None:
         """The last report of a Reviewer; one that the OS had to excuse says nothing."""

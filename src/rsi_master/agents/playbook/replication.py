@@ -20,8 +20,9 @@ def replica(task: Assignment, seen: Sequence[WorkerExperimentView]) -> tuple[str
     own |= {step.experiment: view.id for step, view in zip(task.lineage, seen, strict=False)}
     init, *others = (own[parent] for parent in original.parents)
     if others:
-        merge = {"recipe": original.recipe, "init": init, "others": tuple(others)}
+        merge: Arguments = {"recipe": original.recipe, "init": init, "others": tuple(others)}
         return "experiment.merge", merge
     fields = ("data", "demonstrations")
-    data = dict(zip(fields, original.data, strict=False))
-    return "experiment.submit", {"recipe": original.recipe, "init": init, **data}
+    training: Arguments = {"recipe": original.recipe, "init": init}
+    training |= zip(fields, original.data, strict=False)
+    return "experiment.submit", training

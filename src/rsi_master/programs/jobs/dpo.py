@@ -54,4 +54,4 @@ def _train(work: Work[DpoSpec]) -> PreTrainedModel | PeftModel:
     trainer.progress = work.progress
     trainer.remove_callback(PrinterCallback)
     trainer.train()
-    return trainer.model  # type: ignore[no-any-return]
+    return trainer.model

@@ -79,7 +79,7 @@ def _train(work: Work[GrpoSpec]) -> PreTrainedModel | PeftModel:
     trainer.progress = work.progress
     trainer.remove_callback(PrinterCallback)
     trainer.train()
-    return trainer.model  # type: ignore[no-any-return]
+    return trainer.model
 
 
 def _reward(verify: Verifier) -> Callable[..., list[float]]:

@@ -45,4 +45,4 @@ def fit(
     trainer.progress = work.progress
     trainer.remove_callback(PrinterCallback)
     trainer.train()
-    return trainer.model  # type: ignore[no-any-return]
+    return trainer.model

@@ -8,6 +8,7 @@ import numpy as np
 from safetensors.numpy import load_file, save_file
 
 from rsi_master.core import canonical
+from rsi_master.core.artifact import Row
 from rsi_master.core.job import Job
 from rsi_master.domains.training import tensors
 from rsi_master.domains.training.config import TrainConfig
@@ -30,7 +31,7 @@ def run(folder: Path) -> None:
     weights["skill"] = (weights["skill"] + gained).astype(weights["skill"].dtype)
     save_file(weights, out / WEIGHTS)
     if spec.fault != "no_result":
-        kept = len(rows.load(folder / "in"))
+        kept = len(rows.load(folder / "in", Row))
         result.write(out, report(config, kept, init, out))
 
 

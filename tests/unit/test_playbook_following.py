@@ -1,0 +1,204 @@
+"""Main's playbook after a review: what it tries next, from what, and when it stops."""
+
+from dataclasses import replace
+
+import pytest
+
+from rsi_master.agents.playbook.board import Board, Move
+from rsi_master.agents.playbook.following import STEPS_A_REVIEW, follow
+from rsi_master.agents.playbook.main import decide
+from rsi_master.core.artifact import RowKind
+from rsi_master.core.turn import Limits
+from rsi_master.domains.control.overview import DirectionView, OverviewView, ReviewView
+from rsi_master.domains.data.actions import DatasetView
+from rsi_master.domains.planning.actions import PlacesView
+from rsi_master.testing import tape
+
+ALL = ("sft", "dpo", "grpo", "rejection", "merge")
+LIMITS = Limits(
+    directions=2,
+    workers_now=9,
+    experiments_each=2,
+    verifications=5,
+    promoted=2,
+    seeds=1,
+    closing=False,
+)
+
+
+def pool(word: str, kind: RowKind = "rows", rows: int = 100) -> DatasetView:
+    return DatasetView(
+        id=tape.digest(word),
+        origin=word,
+        parents=(),
+        holds=kind,
+        rows=rows,
+        dropped="none",
+        mean_prompt_chars=10,
+        mean_completion_chars=10,
+    )
+
+
+POOLS = (pool("p"), pool("q"), pool("asked", "prompts"), pool("pairs", "pairs"))
+
+
+def direction(node: str, dev: float, *data: str, **more: object) -> DirectionView:
+    return DirectionView.model_validate(
+        {
+            "node": node,
+            "direction": "a direction",
+            "purpose": "explore",
+            "predecessors": (),
+            "recipe": None,
+            "replicates": None,
+            "promotion": 0,
+            "data": tuple(map(tape.digest, data)),
+            "status": "finalised",
+            "experiment_ids": (f"e-{node}",),
+            "finished": 1,
+            "summary": "",
+            "best": f"e-{node}",
+            "best_dev": tape.scored("dev", dev),
+            **more,
+        }
+    )
+
+
+def review(*recommend: str, scope: tuple[str, ...], beaten: tuple[str, ...] = ()) -> ReviewView:
+    return ReviewView(
+        node=f"r{len(scope)}",
+        scope=scope,
+        status="reported",
+        recommend=recommend,
+        beaten=beaten,
+        recommendation="",
+    )
+
+
+def board(
+    *directions: DirectionView,
+    reviews: tuple[ReviewView, ...] = (),
+    recipes: tuple[str, ...] = ALL,
+    reviewer: bool = True,
+    verifier: bool = True,
+) -> Board:
+    overview = OverviewView(
+        target="answer",
+        reviewer=reviewer,
+        sources=(),
+        recipes=recipes,
+        verifier=verifier,
+        base_dev=None,
+        directions=directions,
+        reviews=reviews,
+        guidance=(),
+        claim=None,
+        claimed=False,
+    )
+    return Board(overview, POOLS, PlacesView(candidates=()), LIMITS)
+
+
+P, Q = direction("w1", 0.6, "p"), direction("w2", 0.5, "q")
+FIRST = review("e-w1", scope=("w1", "w2"))
+
+
+def taken(move: Move, node: str, dev: float = 0.5, **more: object) -> DirectionView:
+    """The direction that a move opens, ended."""
+    assert move.action == "worker.create"
+    kept = ("recipe", "predecessors", "data")
+    return direction(node, dev, **{k: move.arguments[k] for k in kept}, **more)
+
+
+def recipes(moves: tuple[Move, ...]) -> list[object]:
+    return [move.arguments["recipe"] for move in moves]
+
+
+def test_nothing_is_followed_before_a_review() -> None:
+    assert [move.action for move in decide(board(P, Q))] == ["review.request"]
+
+
+def test_the_leader_of_the_review_is_followed_and_not_the_best_on_dev() -> None:
+    moves = decide(board(P, Q, reviews=(review("e-w2", scope=("w1", "w2")),)))
+    assert {move.arguments["predecessors"] for move in moves} == {("w2",)}
+    assert moves[0].arguments["data"] == (tape.digest("q"),)
+
+
+def test_without_a_reviewer_the_best_on_dev_is_followed() -> None:
+    moves = decide(board(P, Q, reviewer=False))
+    assert {move.arguments["predecessors"] for move in moves} == {("w1",)}
+
+
+def test_steps_differ_in_kind_and_each_is_taken_once() -> None:
+    known = [P, Q]
+    kinds: list[object] = []
+    reviews: tuple[ReviewView, ...] = (FIRST,)
+    for turn in range(4):
+        moves = follow(board(*known, reviews=reviews))
+        assert len(moves) <= STEPS_A_REVIEW
+        kinds += recipes(moves)
+        known += [taken(m, f"w{10 * turn + at + 3}", 0.1) for at, m in enumerate(moves)]
+        reviews = (*reviews, review("e-w1", scope=tuple(view.node for view in known)))
+    assert kinds == ["sft", "rejection", "sft", "dpo", "grpo"]
+    assert follow(board(*known, reviews=reviews)) == ()
+
+
+def test_a_step_needs_its_data_its_verifier_and_the_contract() -> None:
+    without = board(P, Q, reviews=(FIRST,), verifier=False)
+    assert recipes(follow(without)) == ["sft", "sft", "dpo"]
+    strict = board(P, Q, reviews=(FIRST,), recipes=("sft",))
+    assert recipes(follow(strict)) == ["sft", "sft"]
+    poor = replace(board(P, Q, reviews=(FIRST,)), datasets=POOLS[:1])
+    assert recipes(follow(poor)) == ["sft"]
+
+
+def test_no_more_is_opened_than_there_is_room_for_and_then_it_is_reviewed() -> None:
+    now = replace(
+        board(P, Q, reviews=(FIRST,)), limits=LIMITS.model_copy(update={"workers_now": 1})
+    )
+    (move,) = follow(now)
+    working = taken(move, "w3", status="active", best=None)
+    rest = follow(board(P, Q, working, reviews=(FIRST,)))
+    assert len(rest) == STEPS_A_REVIEW - 1
+    ended = [taken(m, f"w{at}") for at, m in enumerate((move, *rest), 3)]
+    (asked,) = decide(board(P, Q, *ended, reviews=(FIRST,)))
+    assert asked.action == "review.request"
+    assert asked.arguments["scope"] == ("w1", "w3", "w4", "w5")
+
+
+def test_a_step_that_leads_is_followed_in_its_turn() -> None:
+    heir = taken(follow(board(P, Q, reviews=(FIRST,)))[0], "w3", 0.7)
+    second = review("e-w3", scope=("w1", "w3"))
+    moves = follow(board(P, Q, heir, reviews=(FIRST, second)))
+    assert {move.arguments["predecessors"] for move in moves} == {("w3",)}
+
+
+def test_branches_of_one_checkpoint_are_joined() -> None:
+    branches = [
+        direction(f"w{at}", 0.6, "p", predecessors=("w1",), recipe=recipe)
+        for at, recipe in ((3, "sft"), (4, "rejection"))
+    ]
+    last = review("e-w3", scope=("w1", "w3", "w4"))
+    found = follow(board(P, Q, *branches, reviews=(FIRST, last), recipes=("merge",)))
+    assert [(m.arguments["recipe"], m.arguments["predecessors"]) for m in found] == [
+        ("merge", ("w3", "w4"))
+    ]
+
+
+def test_what_is_shown_to_be_beaten_is_closed_once_and_the_leader_never() -> None:
+    report = review("e-w1", scope=("w1", "w2"), beaten=("e-w2", "base"))
+    moves = decide(board(P, Q, reviews=(report,)))
+    assert [m.arguments["node"] for m in moves if m.action == "direction.close"] == ["w2"]
+    shut = Q.model_copy(update={"status": "closed"})
+    moves = decide(board(P, shut, reviews=(report,)))
+    assert "direction.close" not in [m.action for m in moves]
+
+
+@pytest.mark.parametrize("change", [{"closing": True}, {"workers_now": 0}])
+def test_nothing_is_opened_without_means(change: dict[str, object]) -> None:
+    now = replace(board(P, Q, reviews=(FIRST,)), limits=LIMITS.model_copy(update=change))
+    moves = decide(now)
+    assert not [
+        m
+        for m in moves
+        if m.arguments.get("purpose", "explore") == "explore" and m.action == "worker.create"
+    ]

@@ -1,0 +1,194 @@
+"""The Worker's playbook from a checkpoint on: verifications, continued directions, merges."""
+
+import pytest
+from pydantic import TypeAdapter
+
+from rsi_master.agents.playbook import rates
+from rsi_master.agents.playbook.continuing import SCALE, next_step
+from rsi_master.agents.playbook.replication import replica
+from rsi_master.core.experiment import Lifecycle
+from rsi_master.domains.planning.workers import Assignment, Training
+from rsi_master.domains.training.curve import Point
+from rsi_master.domains.training.dpo import DpoSpec
+from rsi_master.domains.training.grpo import GrpoSpec
+from rsi_master.domains.training.merge import MergeSpec
+from rsi_master.domains.training.rejection import RejectionSpec
+from rsi_master.domains.training.sft import SftSpec
+from rsi_master.domains.training.views import WorkerExperimentView
+from rsi_master.testing import tape
+
+ROWS, PROMPTS, PAIRS = (tape.digest(word) for word in ("rows", "prompts", "pairs"))
+SPECS: TypeAdapter[object] = TypeAdapter(SftSpec | DpoSpec | GrpoSpec | RejectionSpec | MergeSpec)
+SFT = {"name": "sft", "method": "full", "learning_rate": 3e-3, "epochs": 3.0, "batch_size": 16}
+TASK = Assignment(
+    node="w2",
+    direction="a direction",
+    hypothesis="it helps",
+    task="try it",
+    purpose="explore",
+    predecessors=(),
+    data=(ROWS,),
+    recipe="sft",
+    replicates=None,
+    lineage=(),
+    experiments=(),
+    running=0,
+    left=3,
+    base_parameters=600_000,
+    base_dev=None,
+)
+
+
+def view(
+    name: str,
+    dev: float = 0.5,
+    recipe: dict[str, object] | None = None,
+    init: str = "base",
+    lifecycle: Lifecycle = "finished",
+) -> WorkerExperimentView:
+    done = lifecycle == "finished"
+    return WorkerExperimentView(
+        id=name,
+        worker="w1",
+        lifecycle=lifecycle,
+        integrity="accepted" if done else "pending",
+        reason="",
+        detail="",
+        recipe=recipe or SFT,
+        init=init,
+        merges=(),
+        data=(ROWS,),
+        dev=tape.scored("dev", dev) if done else None,
+        curve=(Point(step=1, loss=1.0),),
+        log="",
+        device_seconds=1.0,
+    )
+
+
+def step(
+    task: Assignment, start: WorkerExperimentView, *seen: WorkerExperimentView
+) -> dict[str, object]:
+    """The recipe of the next training, which its specification takes."""
+    found = next_step(task, start, [start], seen)
+    assert found is not None
+    action, arguments = found
+    assert action == "experiment.submit"
+    recipe = arguments["recipe"]
+    assert isinstance(recipe, dict)
+    SPECS.validate_python(recipe)
+    return {**recipe, "init": arguments["init"]}
+
+
+def about(recipe: str, *data: str) -> Assignment:
+    return TASK.model_copy(update={"recipe": recipe, "data": data})
+
+
+START = view("start", 0.5)
+
+
+def test_supervision_goes_on_a_notch_lower_as_it_was() -> None:
+    found = step(TASK, START)
+    assert found["learning_rate"] == pytest.approx(3e-3 / rates.FACTOR)
+    assert (found["batch_size"], found["epochs"], found["init"]) == (16, 1.0, "start")
+
+
+@pytest.mark.parametrize(
+    ("recipe", "data"), [("dpo", PAIRS), ("grpo", PROMPTS)], ids=["preferences", "rewards"]
+)
+def test_preferences_and_rewards_take_a_tenth_of_the_rate(recipe: str, data: str) -> None:
+    found = step(about(recipe, data), START)
+    assert found["learning_rate"] == pytest.approx(3e-3 / rates.FACTOR / rates.TENTH)
+
+
+def test_own_samples_are_trained_on_beside_the_demonstrations() -> None:
+    found = next_step(about("rejection", PROMPTS, ROWS), START, [START], [])
+    assert found is not None
+    assert (found[1]["data"], found[1]["demonstrations"]) == (PROMPTS, ROWS)
+
+
+@pytest.mark.parametrize("recipe", ["sft", "rejection", "dpo", "grpo"])
+def test_what_helped_is_done_again_from_there_and_lower(recipe: str) -> None:
+    task = about(recipe, ROWS)
+    first = step(task, START)
+    init = first.pop("init")
+    better = view("better", 0.6, first, str(init))
+    again = step(task, START, better)
+    assert again["init"] == "better"
+    assert rates.of(again) == pytest.approx(rates.of(first) / rates.FACTOR, rel=0.05)
+
+
+def test_what_did_not_help_is_tried_once_more_with_larger_steps_from_the_start() -> None:
+    first = step(TASK, START)
+    worse = view("worse", 0.4, {**first, "learning_rate": 1e-3}, "start")
+    again = step(TASK, START, worse)
+    assert (again["init"], again["learning_rate"]) == ("start", pytest.approx(3e-3))
+
+
+def test_what_failed_is_tried_once_more_with_smaller_steps() -> None:
+    again = step(TASK, START, view("failed", lifecycle="failed"))
+    assert again["learning_rate"] == pytest.approx(3e-3 / rates.FACTOR**2, rel=0.05)
+
+
+def test_two_experiments_are_enough_for_a_step() -> None:
+    assert next_step(TASK, START, [START], [view("one", 0.6), view("two", 0.7)]) is None
+    assert next_step(about("unknown", ROWS), START, [START], []) is None
+
+
+def test_after_a_merge_the_customary_rate_is_the_measure() -> None:
+    merged = view("merged", 0.6, {"name": "merge", "method": "linear"})
+    found = step(TASK, merged)
+    assert rates.of(found) == pytest.approx(rates.customary(600_000) / rates.FACTOR**2, rel=0.05)
+
+
+def test_after_rewards_supervision_takes_its_own_rate() -> None:
+    rewarded = view("rewarded", 0.6, {"name": "grpo", "method": "full", "learning_rate": 1e-4})
+    assert rates.of(step(TASK, rewarded)) == pytest.approx(1e-3 / rates.FACTOR, rel=0.05)
+
+
+def test_branches_are_joined_by_their_mean_and_then_by_their_changes() -> None:
+    task = about("merge")
+    parts = [view("a", init="root"), view("b", init="root")]
+    assert next_step(task, parts[0], parts, []) == (
+        "experiment.merge",
+        {"recipe": {"method": "linear"}, "init": "a", "others": ("b",)},
+    )
+    assert next_step(task, parts[0], parts, [view("m")]) == (
+        "experiment.merge",
+        {
+            "recipe": {"method": "task_arithmetic", "scale": SCALE},
+            "init": "root",
+            "others": ("a", "b"),
+        },
+    )
+    assert next_step(task, parts[0], parts[:1], []) is None
+
+
+LINEAGE = (
+    Training(experiment="a", recipe=SFT, parents=("base",), data=(ROWS,)),
+    Training(experiment="b", recipe={"name": "rejection"}, parents=("a",), data=(PROMPTS, ROWS)),
+    Training(experiment="m", recipe={"name": "merge"}, parents=("a", "b"), data=()),
+)
+
+
+def test_a_verification_goes_through_the_lineage_on_its_own_checkpoints() -> None:
+    task = TASK.model_copy(update={"purpose": "verify", "lineage": LINEAGE})
+    done = [view("a2"), view("b2"), view("m2")]
+    assert [replica(task, done[:at]) for at in range(4)] == [
+        ("experiment.submit", {"recipe": SFT, "init": "base", "data": ROWS}),
+        (
+            "experiment.submit",
+            {
+                "recipe": {"name": "rejection"},
+                "init": "a2",
+                "data": PROMPTS,
+                "demonstrations": ROWS,
+            },
+        ),
+        ("experiment.merge", {"recipe": {"name": "merge"}, "init": "a2", "others": ("b2",)}),
+        None,
+    ]
+
+
+def test_a_verification_stops_at_the_first_training_that_failed() -> None:
+    task = TASK.model_copy(update={"purpose": "verify", "lineage": LINEAGE})
+    assert replica(task, [view("a2", lifecycle="failed")]) is None
