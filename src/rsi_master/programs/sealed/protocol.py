@@ -1,6 +1,5 @@
 """The protocol: all that turns a checkpoint into a score, apart from the items, as one digest."""
 
-import importlib.metadata
 from pathlib import Path
 from typing import Final
 
@@ -25,14 +24,13 @@ def protocol_digest(benchmark: Benchmark, base: Base) -> str:
     Another version of a library may generate other tokens from equal weights. Raises Refused where
     one is not installed.
     """
-    stack.require(*benchmark.libraries)
     rules = {
         "benchmark": benchmark.name,
         "tasks": list(benchmark.tasks),
         "decoding": benchmark.decoding.model_dump(mode="json"),
         "grader": digest(benchmark.grader_source()),
         "sources": _sources(),
-        "versions": {name: importlib.metadata.version(name) for name in benchmark.libraries},
+        "versions": stack.versions(benchmark.libraries),
         "base": {n: digest(data) for n, data in base.files.items() if n.endswith(".json")},
         "denominator": DENOMINATOR,
     }
