@@ -1,8 +1,8 @@
 """Whether the training stack is there: programs say so before they import it."""
 
+import importlib.metadata
 import importlib.util
 from collections.abc import Iterable
-from importlib.metadata import PackageNotFoundError, version
 from typing import Final
 
 from rsi_master.core.errors import Refused
@@ -21,8 +21,8 @@ def versions(distributions: Iterable[str]) -> dict[str, str]:
     absent: list[str] = []
     for name in distributions:
         try:
-            found[name] = version(name)
-        except PackageNotFoundError:
+            found[name] = importlib.metadata.version(name)
+        except importlib.metadata.PackageNotFoundError:
             absent.append(name)
     _refuse(absent)
     return found
