@@ -42,4 +42,4 @@ def test_a_verifier_of_prompts_alone_is_asked_as_before() -> None:
     for entry in (None, "rsi_master.programs.own.reading:nothing", "no.such.module:points"):
         with pytest.raises(Untrainable) as none:
             verifier.load(entry, PROBLEMS)
-        assert none.value.code == "NO_VERIFIER"
+        assert none.value.failure.code == "NO_VERIFIER"
