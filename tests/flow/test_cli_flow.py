@@ -385,3 +385,12 @@ def owner(*words: str) -> Iterator["subprocess.Popen[str]"]:
         finally:
             if process.poll() is None:
                 process.kill()
+
+
+def test_a_base_that_is_no_language_model_cannot_be_asked(
+    place: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["try", str(run_of(place).path), "a"]) == 3
+    told = capsys.readouterr().err
+    assert told.startswith("rsi: NO_LANGUAGE_MODEL: the base of this run cannot be asked in words")
+    assert told.count("\n") == 1

@@ -60,6 +60,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
         patch.chdir(folder)
         patch.setenv("RSI_HOME", str(folder / "home"))
         patch.delenv("RSI_RUN", raising=False)
+        patch.setattr("sys.stdin", io.StringIO())
         code, told, errors = said("init", "mine", "--benchmark", str(questions))
         assert code == 0, errors
         (folder / "init.txt").write_text(told, encoding="utf-8")
@@ -173,16 +174,14 @@ def test_base_and_champion_answer_side_by_side_wherever_the_run_lies(
 ) -> None:
     moved = shutil.copytree(run.path, tmp_path / "another name")
     prompt = PROMPT.format(777)
-    code, told, errors = said("try", str(moved), prompt, "x" * 400, "--json")
+    code, told, errors = said("try", str(moved), prompt, "x" * 400, "\udcff", "--json")
     assert code == 2, errors
-    answered, refused = (json.loads(line) for line in told.splitlines())
+    answered, refused, odd = (json.loads(line) for line in told.splitlines())
     assert answered["prompt"] == prompt
     assert answered["checkpoint"].strip() == WANTED
     assert answered["base"].strip() != WANTED
     assert refused["problem"] == "the prompt has 400 tokens, the base reads 1 to 255 of them"
-    code, told, errors = said("try", str(moved), prompt)
-    assert code == 0, errors
-    assert re.search(rf"(?m)^champion {{2}}{WANTED}$", told)
+    assert odd["problem"] == "the prompt is no Unicode text"
 
 
 def test_lines_that_are_piped_are_prompts(run: RunFolder, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -213,9 +212,10 @@ def test_without_prompts_the_data_are_asked_then_the_terminal(
     code, told, errors = said("try", str(run.path), "--experiment", str(best.champion)[-8:])
     assert code == 0, errors
     assert told.startswith("4 prompts of the data that this run could use:\n")
-    assert told.count("\ndata ") == 4
+    assert len(re.findall(rf"(?m)^data +{WANTED}$", told)) == 4
+    assert len(re.findall(rf"(?m)^[0-9a-f]{{8}} +{WANTED}$", told)) == 5
     assert told.count("\nbase ") == 5
-    assert "Ctrl-D ends." in told
+    assert "Ctrl-D ends." in errors
     shown = {row.prompt for row in trial.examples(read(run))}
     assert len(shown) == 4
     digests = read(run).state.datasets

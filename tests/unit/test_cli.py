@@ -29,7 +29,18 @@ def _elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 def test_help_is_the_table_of_contents(capsys: pytest.CaptureFixture[str]) -> None:
     assert main([]) == 0
     shown = capsys.readouterr().out
-    for name in ("demo", "init", "run", "resume", "status", "show", "graph", "verify", "act"):
+    for name in (
+        "demo",
+        "init",
+        "run",
+        "resume",
+        "status",
+        "show",
+        "try",
+        "graph",
+        "verify",
+        "act",
+    ):
         assert f"\n  {name} " in shown
 
 
@@ -201,7 +212,7 @@ def test_act_lists_by_role_and_explains(capsys: pytest.CaptureFixture[str]) -> N
     assert "whole number, 1 to 20 (default 5)" in capsys.readouterr().out
 
 
-@pytest.mark.parametrize("command", ["show", "act"])
+@pytest.mark.parametrize("command", ["show", "act", "try"])
 def test_reading_loads_no_training_stack(command: str) -> None:
     code = (
         "import sys\n"

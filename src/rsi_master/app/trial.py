@@ -45,6 +45,9 @@ class Trial:
 
     def ask(self, prompt: str) -> Answers:
         """Both answers; raises Broken when the program gives none."""
+        text = prompt.encode("utf-8", "replace").decode()
+        if text != prompt:
+            return Answers(text, problem="the prompt is no Unicode text")
         stream = cast(IO[bytes], self._process.stdin)
         try:
             stream.write(json.dumps(prompt).encode() + b"\n")

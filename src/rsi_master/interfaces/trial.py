@@ -55,10 +55,14 @@ def compare(record: Record, wanted: Wanted, stdin: TextIO) -> int:
         if given:
             return printer.all(map(Question, given))
         rows = examples(record)
+        if not rows and not stdin.isatty():
+            raise Misuse("NO_PROMPT", "this run has no data to ask for; give a PROMPT")
         if rows and not wanted.as_json:
             typer.echo(f"{words.count(len(rows), 'prompt')} of the data that this run could use:\n")
         code = printer.all(Question(row.prompt, "".join(row.answers()[:1])) for row in rows)
-        return max(code, printer.all(map(Question, _typed()))) if stdin.isatty() else code
+        if not stdin.isatty():
+            return code
+        return max(code, printer.all(map(Question, _typed("" if wanted.as_json else ASKING))))
 
 
 def examples(record: Record) -> list[AnyRow]:
@@ -117,7 +121,10 @@ def _piped(stdin: TextIO) -> list[str]:
     """The prompts of an input that is no terminal."""
     if stdin.isatty():
         return []
-    return [_prompt(line) for line in stdin if line.strip()]
+    try:
+        return [_prompt(line) for line in stdin if line.strip()]
+    except UnicodeDecodeError as cause:
+        raise Misuse("NOT_TEXT", f"standard input is not UTF-8 text: {cause.reason}") from cause
 
 
 def _prompt(line: str) -> str:
@@ -133,14 +140,14 @@ def _prompt(line: str) -> str:
     return bare.replace("\\n", "\n")
 
 
-def _typed() -> Iterator[str]:
+def _typed(asking: str) -> Iterator[str]:
     """Prompts from the terminal until its end of input."""
-    typer.echo("Your prompts, one a line, \\n for a line break; Ctrl-D ends.")
+    typer.echo("Your prompts, one a line, \\n for a line break; Ctrl-D ends.", err=True)
     while True:
         try:
-            line = input(ASKING)
+            line = input(asking)
         except EOFError:
-            typer.echo()
+            typer.echo(err=True)
             return
         if line.strip():
             yield _prompt(line)
