@@ -43,7 +43,7 @@ class Profile:
 PROFILES: Final[Mapping[str, Profile]] = {
     BASE: Profile(
         "fresh.toml",
-        Means(120.0, 1800, 3600, 80, 12, 8, 3),
+        Means(120.0, 4000, 3600, 80, 12, 8, 3),
         {"dev": 400, "confirm": 600, "holdout": 1000},
     ),
     "smollm2": Profile(
