@@ -6,6 +6,7 @@ from typing import TypeVar, get_origin
 import pytest
 from pydantic import BaseModel
 
+from rsi_master.core.canonical import digest, encode
 from rsi_master.core.contract import Contract, parse
 from rsi_master.core.errors import Refused
 
@@ -136,6 +137,18 @@ def test_every_rule_and_every_default_is_in_the_digest(path: tuple[str, ...]) ->
     (difference,) = contract.differences(changed)
     assert difference.startswith(".".join(path) + ": ")
     assert " != " in difference
+
+
+def test_a_key_that_may_be_left_out_counts_only_where_it_stands() -> None:
+    contract = parse(TEXT, "a")
+    before = contract.model_dump(mode="json")
+    assert before["evaluator"].pop("items") is None
+    assert contract.digest() == digest(encode(before))
+    given = f"sha256:{'b' * 64}"
+    items = TEXT.replace("[budget]", f'[evaluator]\nitems = "{given}"\n\n[budget]')
+    assert parse(items, "b").digest() != contract.digest()
+    path = refusal(items.replace(given, "my.jsonl"))
+    assert "evaluator.items = 'my.jsonl'" in path.message
 
 
 def test_equal_contracts_do_not_differ() -> None:

@@ -39,11 +39,12 @@ def look(path: Path, base: str, most: dict[Split, int], home: Home) -> Questions
     """
     found = survey(path, bases.find(base, home))
     home.link_items(found.digest, path)
-    return Questions(found, _each(found, most))
+    return Questions(found, share(found, most))
 
 
-def _each(found: Survey, most: dict[Split, int]) -> dict[Split, int]:
-    """The share of the smallest task, within the bounds."""
+def share(found: Survey, most: dict[Split, int]) -> dict[Split, int]:
+    """How many questions of each task go to each split: its share of the smallest task, so that all
+    tasks together stay within `most`; at least one."""
     smallest, tasks = min(found.questions.values()), len(found.questions)
     return {
         split: max(1, min(int(smallest * share), most[split] // tasks))
