@@ -189,7 +189,7 @@ def test_rejection_sampling_repeats_bit_by_bit_and_seeds_differ(bench: Bench) ->
 def test_answers_are_compared_with_the_reference_beside_their_prompt(
     bench: Bench, recipe: Recipe, spec: RecipeSpec
 ) -> None:
-    told: Rows = [{**row, "reference": "7"} for row in PROMPTS]
+    told: Rows = [{**row, "answer": "7"} for row in PROMPTS]
     inputs = (bench.checkpoint(), bench.data([*told, {"prompt": "Q: a prompt without one"}]))
     out = bench.train(f"{recipe.name}-told", recipe, config(spec, AS_TOLD), *inputs)
     proved(bench, out, spec)

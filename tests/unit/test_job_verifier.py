@@ -11,7 +11,7 @@ from rsi_master.programs.jobs.result import Untrainable
 from rsi_master.programs.own import reading
 
 ENTRY = f"{reading.__name__}:points"
-PROBLEMS = [Problem(prompt="2 + 2", reference="4"), Problem(prompt="2 + 3", reference="so\n#### 5")]
+PROBLEMS = [Problem(prompt="2 + 2", answer="4"), Problem(prompt="2 + 3", answer="so\n#### 5")]
 
 
 def test_answers_are_compared_with_the_reference_of_their_prompt() -> None:

@@ -70,7 +70,7 @@ def test_a_secret_splits_the_questions_and_the_rest_is_trained_on(base: Base) ->
         assert isinstance(row, Row)
         assert row.completion == f" {answers[row.prompt]}"
     for row in pools["own/prompts"]:
-        assert row == Problem(prompt=row.prompt, reference=answers[row.prompt])
+        assert row == Problem(prompt=row.prompt, answer=answers[row.prompt])
     assert kind_of("own", pools["own/prompts"]) == "prompts"
 
 
@@ -158,7 +158,7 @@ def test_outputs_are_graded_as_training_answers_are_rewarded(base: Base) -> None
 
 
 def test_problems_are_told_from_prompts_and_rows() -> None:
-    problem = Problem(prompt="a", reference="b")
+    problem = Problem(prompt="a", answer="b")
     assert ROW.validate_json(problem.model_dump_json()) == problem
     assert type(ROW.validate_json('{"prompt": "a"}')) is not Problem
     assert problem.answers() == ("b",)

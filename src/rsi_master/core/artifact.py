@@ -51,13 +51,13 @@ class Prompt(Value):
 
 
 class Problem(Prompt):
-    """A prompt with its reference: what a verifier compares answers with, no answer to learn."""
+    """A prompt with its known answer: for a verifier to compare with, not to learn."""
 
-    reference: str
+    answer: str
 
     def answers(self) -> tuple[str, ...]:
-        """The reference, which is scanned like an answer."""
-        return (self.reference,)
+        """The known answer, which is scanned like one to learn."""
+        return (self.answer,)
 
 
 class Pair(Value):

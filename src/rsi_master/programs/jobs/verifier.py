@@ -1,5 +1,5 @@
 """The benchmark's open verifier in a job: points for an answer, from the prompt alone or from the
-reference that stands beside it."""
+answer that is known to it."""
 
 import importlib
 from collections import Counter
@@ -14,8 +14,8 @@ Verifier = Callable[[str, str], float | None]
 
 
 def load(entry: str | None, prompts: Sequence[Prompt] = ()) -> Verifier:
-    """The function `module:name`, which is asked with the references of those prompts that bear
-    one; raises Untrainable where there is none."""
+    """The function `module:name`, which is given the known answer of each prompt that bears one
+    as well; raises Untrainable where there is none."""
     if entry is None:
         raise Untrainable("NO_VERIFIER", "the benchmark has no open verifier")
     module, _, name = entry.partition(":")
@@ -23,10 +23,10 @@ def load(entry: str | None, prompts: Sequence[Prompt] = ()) -> Verifier:
         found: Callable[..., float | None] = getattr(importlib.import_module(module), name)
     except (ImportError, AttributeError) as cause:
         raise Untrainable("NO_VERIFIER", f"verifier {entry} cannot be loaded: {cause}") from cause
-    references = {row.prompt: row.reference for row in prompts if isinstance(row, Problem)}
+    answers = {row.prompt: row.answer for row in prompts if isinstance(row, Problem)}
 
     def verify(prompt: str, answer: str) -> float | None:
-        more = (references[prompt],) if prompt in references else ()
+        more = (answers[prompt],) if prompt in answers else ()
         return found(prompt, answer, *more)
 
     return verify

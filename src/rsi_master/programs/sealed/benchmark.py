@@ -88,7 +88,7 @@ class Benchmark(Protocol):
     def verifier(self) -> str | None:
         """The open verifier as `module:function` of (prompt, answer), for training jobs to import:
         points in 0..1, None for a prompt that it does not know, as every evaluated one. For prompts
-        that bear a reference (`Problem`), it is given as the third argument."""
+        that bear their answer (`Problem`), that is the third argument."""
 
     def draw(self, secret: bytes, counts: Mapping[Split, int]) -> Mapping[Split, list[Question]]:
         """So many questions of each task for each split, fixed by the secret."""

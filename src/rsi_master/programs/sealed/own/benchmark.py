@@ -101,7 +101,7 @@ class Own:
         left = [entry for entry in self.entries if entry.key() not in sealed]
         return {
             ROWS: [Row(prompt=entry.prompt, completion=fit.completion(entry)) for entry in left],
-            PROMPTS: [Problem(prompt=entry.prompt, reference=entry.answer) for entry in left],
+            PROMPTS: [Problem(prompt=entry.prompt, answer=entry.answer) for entry in left],
         }
 
     def grade(self, item: Item, output: str) -> Grade:
