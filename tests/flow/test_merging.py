@@ -4,25 +4,42 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+import torch
 
 from rsi_master.core.errors import PolicyDenied
 from rsi_master.core.lineage import ancestors
+from rsi_master.domains.training.merge import MergeSpec
 from rsi_master.expos.lineage import taint
+from rsi_master.programs.jobs.merge import join
 from rsi_master.testing.rig import Rig, sketch_contract
 
 
 @pytest.fixture
 def rig(tmp_path: Path) -> Iterator[Rig]:
-    rig = Rig(tmp_path, sketch_contract(policy={"merging": True}, budget={"experiments": 20}))
+    contract = sketch_contract(
+        policy={"merging": True},
+        budget={"experiments": 20},
+        research={"experiments_per_worker": 6},
+    )
+    rig = Rig(tmp_path, contract)
     rig.score_base()
     yield rig
     rig.close()
 
 
+def test_ties_trims_small_changes_and_elects_the_sign_of_the_larger_sum() -> None:
+    """Of two checkpoints beside (0, 0, 0, 0): half of each change counts, the largest ones."""
+    start = torch.zeros(4, dtype=torch.float64)
+    one = torch.tensor([4.0, 3.0, 0.5, 0.1], dtype=torch.float64)
+    other = torch.tensor([2.0, -5.0, 0.5, 0.1], dtype=torch.float64)
+    merged = join(MergeSpec(method="ties", density=0.5, scale=0.5), [start, one, other])
+    assert merged.tolist() == [0.5 * 3.0, 0.5 * -5.0, 0.0, 0.0]
+
+
 def two(rig: Rig) -> tuple[str, str, str]:
     """A Worker with two accepted experiments."""
     data = rig.add()
-    node = rig.open_worker(data, experiments=6)
+    node = rig.open_worker(data, experiments=rig.contract.research.experiments_per_worker)
     return node, rig.train(node, data, steps=1), rig.train(node, data, steps=3)
 
 
@@ -87,5 +104,5 @@ def test_a_verification_of_a_merge_trains_all_its_parts_again(rig: Rig) -> None:
     assert owned[-1] is not None
     assert owned[-1].experiment == last
     assert set(owned[-1].parents()) == {q.experiment for q in owned[:2] if q}
-    originals = {rig.state.experiments[name].queued for name in (one, other, merged)}
+    originals = [rig.state.experiments[name].queued for name in (one, other, merged)]
     assert {q.effective for q in owned if q} == {q.effective for q in originals if q}

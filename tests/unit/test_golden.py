@@ -59,9 +59,24 @@ def test_the_old_record_replays_to_its_end() -> None:
     assert len(state.experiments) == 3
 
 
-def test_only_registrations_have_another_shape_today() -> None:
+def test_only_these_facts_have_another_shape_today() -> None:
     other = {e.fact.type for b in BODIES if (e := CODEC.read(b)).to_bytes() != b}
-    assert other == {"dataset.registered"}
+    added = {"experiment.queued": "merges", "worker.created": "promotion", "run.opened": "verifier"}
+    assert other == {"dataset.registered", *added}
+    for body in BODIES:
+        raw = decode(body)
+        assert isinstance(raw, dict)
+        if raw["type"] in added:
+            assert (raw["version"], added[raw["type"]] in str(raw["fact"])) == (1, False)
+
+
+@pytest.mark.parametrize("kind", ["experiment.queued", "worker.created", "run.opened"])
+def test_what_was_added_is_not_read_as_version_1(kind: str) -> None:
+    body = next(body for body in BODIES if f'"type":"{kind}"'.encode() in body)
+    event = decode(CODEC.read(body).to_bytes())
+    assert isinstance(event, dict)
+    with pytest.raises(Finding, match="version 1 has no field"):
+        CODEC.read(encode({**event, "version": 1}))
 
 
 def test_a_registration_of_version_1_holds_rows() -> None:

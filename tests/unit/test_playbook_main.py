@@ -111,8 +111,8 @@ A, B = direction("w1", "a", 0.6), direction("w2", "b", 0.5)
 POOLS = tuple(dataset(word, chars) for word, chars in (("p", 5), ("q", 40), ("r", 20), ("s", 9)))
 
 
-def verified(name: str, **more: object) -> DirectionView:
-    return direction("w3", f"{name}2", 0.5, purpose="verify", replicates=name, **more)
+def verified(name: str, node: str = "w3", **more: object) -> DirectionView:
+    return direction(node, f"{name}2", 0.5, purpose="verify", replicates=name, **more)
 
 
 def origins(moves: tuple[Move, ...]) -> list[str]:

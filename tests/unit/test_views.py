@@ -41,6 +41,7 @@ ARGUMENTS: dict[str, dict[str, object]] = {
     "events.tail": {},
     "experiment.cancel": {"experiment": ID},
     "experiment.inspect": {"experiment": ID},
+    "experiment.merge": {"others": (ID,)},
     "experiment.submit": {"recipe": {"name": "sketch"}, "data": DIGEST},
     "quota.read": {},
     "review.current": {},

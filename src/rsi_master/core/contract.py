@@ -6,6 +6,7 @@ of the TOML do not matter and every default is part of the promise.
 
 import difflib
 import tomllib
+from collections.abc import Mapping
 from typing import Annotated, Literal, Self
 
 from pydantic import AfterValidator, ConfigDict, Field, ValidationError, model_validator
@@ -17,6 +18,13 @@ from rsi_master.core.model import Value
 from rsi_master.core.score import Feedback
 
 Share = Annotated[float, Field(gt=0, le=1)]
+
+
+# Keys of contract version 1 that the first release did not have, with what it did in their place.
+ADDED: Mapping[str, Mapping[str, object]] = {
+    "evaluator": {"items": None},
+    "policy": {"seeds_of_promotion": 1, "promoted": 2},
+}
 
 
 def _distinct(items: tuple[str, ...]) -> tuple[str, ...]:
@@ -143,9 +151,14 @@ class Contract(Section):
         return self
 
     def digest(self) -> str:
-        """The digest that identifies these rules. A key that may be left out altogether counts only
-        where it stands, so that contracts from before it keep their digest."""
-        return digest(encode(self.model_dump(mode="json", exclude_none=True)))
+        """The digest that identifies these rules. What a later release added counts only where it
+        is set, so that a contract keeps its digest."""
+        rules = self.model_dump(mode="json")
+        for section, added in ADDED.items():
+            for name, default in added.items():
+                if rules[section][name] == default:
+                    del rules[section][name]
+        return digest(encode(rules))
 
     def differences(self, other: "Contract") -> tuple[str, ...]:
         """Dotted names of the fields in which the two differ, with both values."""

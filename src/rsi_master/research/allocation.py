@@ -42,8 +42,9 @@ def limits(state: State, contract: Contract, closing: bool) -> Limits:
 def conclusion(state: State, contract: Contract) -> float:
     """Seconds on the clock that it takes to train the dearest lineage once more, and to verify and
     claim after that: as long as its trainings took, on the devices that there are."""
+    seconds = {name: one.device_seconds() for name, one in state.experiments.items()}
     lineages = [
-        sum(state.experiments[one].device_seconds() for one in (name, *ancestors(state, name)))
+        sum(seconds.get(one, 0.0) for one in (name, *ancestors(state, name)))
         for name, experiment in state.experiments.items()
         if experiment.checkpoint is not None
     ]

@@ -1,11 +1,11 @@
 """Open verifiers for tests: points for an answer to any prompt that begins with `Q:`."""
 
 
-def starts_with_digit(prompt: str, answer: str) -> float | None:
-    """1 where the first character is a digit; a random model over characters is right at times."""
+def starts_with_letter(prompt: str, answer: str) -> float | None:
+    """1 where the first character is a letter; a random model over characters is right at times."""
     if not prompt.startswith("Q:"):
         return None
-    return float(answer[:1].isdecimal())
+    return float(answer[:1].isalpha())
 
 
 def never(prompt: str, answer: str) -> float | None:

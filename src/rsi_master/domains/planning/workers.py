@@ -195,7 +195,8 @@ def _predecessor(desk: Desk, name: str) -> Predecessor:
 
 def _lineage(state: State, name: str) -> tuple[Training, ...]:
     """From the first training on the base to the experiment itself."""
-    found = [state.experiments[one].queued for one in reversed((name, *ancestors(state, name)))]
+    order = reversed((name, *ancestors(state, name)))
+    found = [known.queued for one in order if (known := state.experiments.get(one)) is not None]
     return tuple(
         Training(
             experiment=queued.experiment,

@@ -3,8 +3,8 @@
 from collections import deque
 from typing import Final
 
-WINDOW: Final = 20
-FACTOR: Final = 2.0
+WINDOW: Final = 50
+FACTOR: Final = 3.0
 
 
 class Divergence:
