@@ -11,7 +11,8 @@ from rsi_master.adapters.sealed.client import SealedProcess
 from rsi_master.core.artifact import AnyRow, Pair, Prompt, Row
 from rsi_master.core.errors import Misuse, PolicyDenied
 from rsi_master.core.ports import Sealed
-from rsi_master.core.score import NotScored, Scored, Split
+from rsi_master.core.probe import Window
+from rsi_master.core.score import Drawn, NotScored, Scored
 from rsi_master.core.sealed_wire import CHECKPOINT_FILE
 from rsi_master.programs.sealed.vault import read_base, seal
 from rsi_master.testing.sealed import FakeSealed
@@ -19,8 +20,9 @@ from rsi_master.testing.sketch import SKETCH, write_checkpoint
 
 Kind = type[FakeSealed] | type[SealedProcess]
 BASE_SKILL, GOOD_SKILL = 0.2, 0.8
+ADDED = "rsi_master.testing.verifiers:added"
 SOURCES = ("sketch/clean", "sketch/pairs", "sketch/prompts", "sketch/scraped")
-COUNTS: dict[Split, int] = {"dev": 40, "confirm": 30, "holdout": 50, "twin": 5}
+COUNTS: dict[Drawn, int] = {"dev": 40, "confirm": 30, "holdout": 50, "twin": 5, "practice": 6}
 
 
 @pytest.fixture(scope="module", params=[FakeSealed, SealedProcess])
@@ -56,7 +58,9 @@ def exam(kind: Kind, base: Path, tmp_path: Path) -> Iterator[Sealed]:
 
 
 def sealed_set(base: Path, home: Path) -> Path:
-    return seal(SKETCH, read_base(base), COUNTS, home, secret=b"s" * 32)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(SKETCH, "verifier", ADDED)
+        return seal(SKETCH, read_base(base), COUNTS, home, secret=b"s" * 32)
 
 
 def write_tensors(folder: Path, **tensors: np.ndarray) -> Path:
@@ -71,6 +75,7 @@ def test_the_set_is_described_by_sizes_and_digests(sealed: Sealed) -> None:
     assert described.tasks == ("reverse", "add")
     assert described.sources == SOURCES
     assert described.openings == 1
+    assert (described.verifier, described.practice) == (ADDED, 12)
     assert described == sealed.open()
 
 
@@ -209,6 +214,57 @@ def test_each_source_hands_out_rows_of_its_kind_and_they_pass_the_scan(sealed: S
         found = sealed.pool(source)
         assert [row.prompt for row in found] == [row.prompt for row in worked]
         assert sealed.scan(found).kept == tuple(range(len(found)))
+
+
+def test_the_open_verifier_tells_the_points_of_each_answer(sealed: Sealed) -> None:
+    rows: list[AnyRow] = [
+        Row(prompt="Q: add 1 and 2\nA:", completion=" 3"),
+        Row(prompt="Q: add 1 and 2\nA:", completion=" 4"),
+        Row(prompt="Q: reverse abc\nA:", completion=" cba"),
+        Pair(prompt="Q: add 1 and 2\nA:", chosen=" 3", rejected=" 4"),
+        Prompt(prompt="Q: add 1 and 2\nA:"),
+        Row(prompt="Q: add 1 and 2\nA:", completion=" 3\ud800"),
+    ]
+    assert sealed.verify(rows) == ((1.0,), (0.0,), (None,), (1.0, 0.0), (), (0.0,))
+    assert sealed.verify(()) == ()
+
+
+def test_a_checkpoint_answers_open_questions(sealed: Sealed, good: Path, base: Path) -> None:
+    found = sealed.probe("p1", good, Window(count=64))
+    assert (found.total, len(found.answers)) == (12, 12)
+    assert found.weights == sealed.evaluate("e1#1", good, ("dev",)).weights
+    assert found.protocol == sealed.open().protocol
+    assert {answer.task for answer in found.answers} == {"reverse", "add"}
+    assert sealed.scan(
+        [Row(prompt=a.prompt, completion=" x") for a in found.answers]
+    ).kept == tuple(range(12))
+    some = sealed.probe("p2", good, Window(task="add", start=1, count=2))
+    adds = [answer for answer in found.answers if answer.task == "add"]
+    assert (some.total, list(some.answers)) == (6, adds[1:3])
+    assert sealed.probe("p3", base, Window()).weights == sealed.open().base
+
+
+@pytest.mark.parametrize(
+    ("window", "word"),
+    [
+        (Window(task="holdout"), "0 practice questions of holdout"),
+        (Window(start=12), "12 practice"),
+    ],
+)
+def test_there_are_no_other_open_questions(
+    sealed: Sealed, good: Path, window: Window, word: str
+) -> None:
+    with pytest.raises(Misuse, match=word):
+        sealed.probe("p1", good, window)
+
+
+def test_weights_that_cannot_answer_are_named(sealed: Sealed, tmp_path: Path) -> None:
+    odd = write_tensors(tmp_path / "odd", skill=np.full(1, np.nan, np.float32))
+    with pytest.raises(Misuse, match="NOT_FINITE"):
+        sealed.probe("p1", odd, Window())
+    with pytest.raises(Misuse, match="nowhere"):
+        sealed.probe("p1", tmp_path / "nowhere", Window())
+    assert sealed.open()
 
 
 @pytest.mark.parametrize(

@@ -18,7 +18,8 @@ from rsi_master.adapters.sealed.client import Patience, SealedProcess
 from rsi_master.adapters.sealed.sealing import Items, seal, survey
 from rsi_master.core.artifact import Problem, Row
 from rsi_master.core.errors import Misuse, Refused, SealUnavailable
-from rsi_master.core.score import EvaluationResult, Split
+from rsi_master.core.probe import Window
+from rsi_master.core.score import Drawn, EvaluationResult
 from rsi_master.core.sealed_wire import FRAME_LIMIT
 from rsi_master.programs.nano.weights import base_folder
 from rsi_master.programs.sealed.hardening import SEALED_UID
@@ -106,6 +107,21 @@ def test_a_silent_process_is_given_up_and_leaves_no_late_answer(folder: Path, ba
         assert sealed.pid is None
         sealed.restart()
         assert sealed.open().benchmark == "sketch"
+
+
+def test_a_process_that_dies_while_a_checkpoint_answers_is_unavailable(
+    tmp_path: Path, base: Path
+) -> None:
+    folder = seal("sketch", base, tmp_path, {"dev": 2, "practice": 4})
+    with SealedProcess(folder, base) as sealed:
+        before = sealed.probe("p#1", base, Window())
+        freeze(sealed.pid)
+        with pytest.raises(SealUnavailable) as silent:
+            sealed.probe("p#2", base, Window(), 0.3)
+        assert silent.value.code == "SEALED_TIMEOUT"
+        assert sealed.pid is None
+        sealed.restart()
+        assert sealed.probe("p#3", base, Window()).answers == before.answers
 
 
 def test_a_process_that_cannot_serve_is_gone_until_it_is_restarted(
@@ -235,7 +251,7 @@ def test_sealing_an_unknown_benchmark_says_which_there_are(base: Path, tmp_path:
 
 def test_nano_is_sealed_served_and_scored_by_its_own_base(tmp_path: Path) -> None:
     base = base_folder()
-    folder = seal("nano", base, tmp_path, {"dev": 8, "confirm": 8, "holdout": 8})
+    folder = seal("nano", base, tmp_path, {"dev": 8, "confirm": 8, "holdout": 8, "practice": 2})
     with SealedProcess(folder, base) as sealed:
         assert sealed.open().sizes["dev"] == 56
         result = sealed.evaluate("base#1", base, ("dev",))
@@ -251,6 +267,13 @@ def test_nano_is_sealed_served_and_scored_by_its_own_base(tmp_path: Path) -> Non
             rows = sealed.pool(source)
             # A worked answer may hold a sealed question by chance; the draw is secret.
             assert len(sealed.scan(rows).kept) >= 0.99 * len(rows)
+            told = [points for (points,) in sealed.verify(rows[:100])]
+            assert {None, 1.0} <= set(told)
+        probed = sealed.probe("p#1", base, Window(count=64))
+        assert len(probed.answers) == probed.total == sealed.open().practice == 14
+        assert {answer.task for answer in probed.answers} == set(sealed.open().tasks)
+        asked = [Row(prompt=a.prompt, completion=f" {a.reference}") for a in probed.answers]
+        assert sealed.verify(asked) == ((None,),) * 14
 
 
 def test_own_questions_are_sealed_with_their_file_and_served_from_it(tmp_path: Path) -> None:
@@ -259,14 +282,14 @@ def test_own_questions_are_sealed_with_their_file_and_served_from_it(tmp_path: P
         {"prompt": f"Q: is {n} odd?\nA:", "answer": "no" if n % 2 else "yes"} for n in range(90)
     )
     file.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
-    counts: dict[Split, int] = {"dev": 10, "confirm": 12, "holdout": 14}
+    counts: dict[Drawn, int] = {"dev": 10, "confirm": 12, "holdout": 14}
     found = survey(file, base)
     folder = seal("jsonl", base, tmp_path, counts, items=Items(file, found.digest))
     assert {path.stat().st_mode & 0o777 for path in folder.iterdir()} == {0o600}
     file.unlink()
     with SealedProcess(folder, base) as sealed:
         opened = sealed.open()
-        assert {split: opened.sizes[split] for split in counts} == counts
+        assert (opened.sizes["dev"], opened.sizes["holdout"]) == (10, 14)
         assert (opened.tasks, opened.sources) == (("own",), ("own/prompts", "own/train"))
         assert len(sealed.pool("own/train")) == 90 - 36
         prompts = sealed.pool("own/prompts")

@@ -27,6 +27,7 @@ from rsi_master.interfaces.cli import main
 from rsi_master.interfaces.ending import ending
 from rsi_master.interfaces.runs import newest
 from rsi_master.testing.agents import SketchWorker
+from rsi_master.testing.page import Page
 from tests.flow.contracts import sketch
 
 QUICK: tuple[dict[str, object], ...] = ({"steps": 2}, {"steps": 3, "gain": 0.15})
@@ -38,6 +39,7 @@ from rsi_master.app import start
 from rsi_master.interfaces import words
 from rsi_master.interfaces.cli import main
 from rsi_master.testing.agents import SketchWorker
+from rsi_master.testing.page import Page
 
 worker = SketchWorker([{"steps": 300, "pause": 0.05}])
 start.playbook = lambda: {"main": MainPlaybook(), "reviewer": ReviewerPlaybook(), "worker": worker}
@@ -394,3 +396,20 @@ def test_a_base_that_is_no_language_model_cannot_be_asked(
     told = capsys.readouterr().err
     assert told.startswith("rsi: NO_LANGUAGE_MODEL: the base of this run cannot be asked in words")
     assert told.count("\n") == 1
+
+
+def test_the_report_of_a_finished_run_has_its_claim_and_its_verification(place: Path) -> None:
+    folder = run_of(place)
+    code, told = said("report", "--markdown", "--out", "told")
+    assert (code, told) == (0, f"wrote told/{folder.id}.html\nwrote told/{folder.id}.md\n")
+    page = Page(Path("told", f"{folder.id}.html").read_text(encoding="utf-8"))
+    assert page.references() <= {f"#{name}" for name in page.ids()}
+    end = ending(read(folder))
+    assert end.champion is not None
+    claim = page.by_id("claim").text()
+    assert f"champion {words.short(end.champion)} {words.split(end.champion_score)}" in claim
+    assert words.points(end.difference) in claim
+    text = page.by_id("integrity").text()
+    assert "verified while this report was written, and is whole" in text
+    rows = page.by_id("lineage").all("table")[1]
+    assert "Q: " in rows.text()

@@ -17,6 +17,7 @@ from rsi_master.app.home import Home
 from rsi_master.app.reader import Record, check, read
 from rsi_master.core.action import Amounts
 from rsi_master.core.experiment import AttemptEnded, AttemptPlanned, ExperimentEnded
+from rsi_master.core.probe import ProbeFailed, ProbeRecorded
 from rsi_master.core.run import ClaimFailed, ClaimOpened, ClaimScored, RunFinished
 
 from .contracts import created, sketch
@@ -26,6 +27,8 @@ POINTS = (
     "after:run.opened",
     "before:dataset.registered",
     "after:worker.created",
+    "before:probe.recorded",
+    "after:probe.recorded",
     "before:attempt.planned",
     "after:attempt.planned",
     "before:checkpoint.stored",
@@ -51,6 +54,7 @@ def test_killed_at_every_named_point(tmp_path: Path) -> None:
     assert [flaw.code for flaw in check(folder).flaws] == ["NOTE_MISSING"]
     assert owner(folder, home).wait(PATIENCE) == 0
     balanced(read(folder))
+    assert any(isinstance(event.fact, ProbeRecorded) for event in read(folder).events)
     assert check(folder).flaws == ()
 
 
@@ -152,7 +156,8 @@ def balanced(record: Record) -> None:
     assert state.books.spent.experiments == spent.experiments
     attempts = sum(fact.seconds for fact in facts if isinstance(fact, AttemptEnded))
     claims = sum(f.spent.device_seconds for f in facts if isinstance(f, ClaimScored | ClaimFailed))
-    assert state.books.spent.device_seconds == pytest.approx(attempts + claims)
+    probes = sum(fact.seconds for fact in facts if isinstance(fact, ProbeRecorded | ProbeFailed))
+    assert state.books.spent.device_seconds == pytest.approx(attempts + claims + probes)
     lost = [f for f in facts if isinstance(f, AttemptEnded) and f.ending == "lost"]
     assert all(fact.seconds >= 0 for fact in lost)
     assert not any(record.folder.spool.glob("*.t*")), "a job folder was left behind"

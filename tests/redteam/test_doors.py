@@ -124,7 +124,12 @@ WEIGHTS = [
     Row("flagged weights", submit("w2", init=lambda w: w.flagged), "LINEAGE", LEGAL),
     *(
         Row(f"an action for weights: {name}", act("w2", name, source="hub"), "UNKNOWN_ACTION")
-        for name in ("model.download", "checkpoint.upload", "checkpoint.merge", "experiment.merge")
+        for name in ("model.download", "checkpoint.upload", "checkpoint.merge")
+    ),
+    Row(
+        "a merge that the contract does not allow",
+        act("w2", "experiment.merge", others=lambda w: (w.first,)),
+        "MERGING",
     ),
 ]
 EXTRAS = [
@@ -185,6 +190,27 @@ DATA = [
         "BAD_ARGUMENT",
         act("w2", "data.derive", datasets=lambda w: (w.data,), limit=30),
     ),
+    Row(
+        "rows of one's own to be verified",
+        act("w2", "data.filter", dataset=lambda w: w.data, verified=True, rows=[{"prompt": "Q"}]),
+        "BAD_ARGUMENT",
+        act("w2", "data.filter", dataset=lambda w: w.data, longest=100),
+    ),
+    Row(
+        "a verifier of one's own",
+        act("w2", "data.filter", dataset=lambda w: w.data, verified="mine:right"),
+        "BAD_ARGUMENT",
+    ),
+    Row(
+        "a verifier that is none",
+        act("w2", "data.filter", dataset=lambda w: w.data, verified=True),
+        "VERIFIER",
+    ),
+    Row(
+        "a dataset that is not in the pool",
+        act("w2", "data.filter", dataset=NO_DATA, limit=3),
+        "UNKNOWN_DATASET",
+    ),
     Row("a dataset by path", act("w2", "data.inspect", dataset="../home"), "BAD_ARGUMENT"),
 ]
 READS: dict[str, Arguments] = {
@@ -199,6 +225,7 @@ BEYOND: dict[str, Arguments] = {
     "run.stop": {"reason": "I lead"},
     "run.guide": {"text": "prefer w2"},
     "direction.close": {"node": "w3", "reason": "rival"},
+    "direction.reopen": {"node": "w1", "reason": "mine"},
 }
 LOOKS = [
     *(
@@ -233,6 +260,36 @@ LOOKS = [
         act("w2", "experiment.inspect", experiment=third),
         "SCOPE",
         act("w2", "experiment.inspect", experiment=first),
+    ),
+    Row(
+        "outputs on dev",
+        act("w2", "experiment.probe", split="dev"),
+        "BAD_ARGUMENT",
+    ),
+    Row(
+        "outputs on prompts of one's own",
+        act("w2", "experiment.probe", prompts=["Q: add 1 and 2"]),
+        "BAD_ARGUMENT",
+    ),
+    Row(
+        "outputs on a task that is none",
+        act("w2", "experiment.probe", task="holdout"),
+        "PRACTICE",
+    ),
+    Row("outputs of a sibling", act("w2", "experiment.probe", experiment=third), "LINEAGE"),
+    Row(
+        "outputs of what was flagged",
+        act("w2", "experiment.probe", experiment=lambda w: w.flagged),
+        "LINEAGE",
+    ),
+    Row(
+        "outputs of a foreign model",
+        act("w2", "experiment.probe", experiment="Qwen/Qwen3-4B"),
+        "BAD_ARGUMENT",
+    ),
+    *(
+        Row(f"{node} looks at outputs on practice", act(node, "experiment.probe"), "ROLE")
+        for node in ("main", "r1", "operator")
     ),
     Row(
         "a worker reads Main's board", act("w2", "state.sync"), "ROLE", act("w2", "worker.current")

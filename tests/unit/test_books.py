@@ -6,7 +6,9 @@ from pathlib import Path
 import pytest
 
 from rsi_master.core.action import Amounts
+from rsi_master.core.artifact import Artifact
 from rsi_master.core.event import Event, Fact
+from rsi_master.core.probe import ProbeRecorded, Window
 from rsi_master.core.run import (
     ActionIntended,
     ActionSettled,
@@ -20,6 +22,20 @@ from rsi_master.expos.books import CHECKS
 from rsi_master.testing import tape
 from rsi_master.testing.rig import Rig
 
+PROBED = ProbeRecorded(
+    intent="p",
+    worker="w1",
+    experiment="a",
+    window=Window(),
+    questions=1,
+    right=1,
+    outputs=Artifact(digest=tape.digest("outputs"), kind="outputs", size=1),
+    weights=tape.digest("weights a"),
+    protocol=tape.digest("protocol"),
+    seconds=1.5,
+)
+PROBING = ActionIntended(intent="p", action="experiment.probe", arguments={}, reserve=Amounts())
+PAID = ActionSettled(intent="p", outcome="done", spent=Amounts(device_seconds=1.5))
 FINISHED = RunFinished(outcome="champion", champion="b", reason="done")
 INTENDED = ActionIntended(intent="i", action="worker.create", arguments={}, reserve=Amounts())
 SETTLED = ActionSettled(intent="i", outcome="done")
@@ -31,6 +47,9 @@ GOOD: tuple[Fact, ...] = (
     SETTLED,
     *tape.life("a"),
     *tape.life("b", init="a"),
+    PROBING,
+    PROBED,
+    PAID,
     tape.finalised("w1", "b"),
     OPENED,
     ClaimScored(
@@ -177,6 +196,16 @@ BROKEN: dict[str, tuple[tuple[Fact, ...], str]] = {
     "a failure of another opening": (
         (*GOOD[:-1], FAILED.model_copy(update={"name": "claim-d"}), FINISHED),
         "CLAIM_UNOPENED",
+    ),
+    "a probe that is paid with less": (
+        instead(PAID, PAID.model_copy(update={"spent": Amounts(device_seconds=1.0)})),
+        "BOOKS",
+    ),
+    "a probe that is never paid": (without(PAID), "BOOKS"),
+    "an action that spends without a probe": (without(PROBED), "BOOKS"),
+    "weights probed that are not those trained": (
+        instead(PROBED, PROBED.model_copy(update={"weights": tape.digest("x")})),
+        "WEIGHTS_DIFFER",
     ),
     "work after the end": ((*GOOD, tape.worker("w2")), "AFTER_END"),
 }

@@ -129,6 +129,20 @@ def with_other(model: Model, path: tuple[str, ...]) -> Model:
 
 
 @pytest.mark.filterwarnings("ignore:Pydantic serializer warnings")
+def test_later_keys_at_their_defaults_leave_a_digest_as_it_was() -> None:
+    contract = parse(TEXT, "small.toml")
+    told = contract.model_dump(mode="json")
+    for section, added in ADDED.items():
+        for name, default in added.items():
+            assert told[section].pop(name) == default
+    assert contract.digest() == digest(encode(told))
+    spelt = TEXT + "\n[evaluator]\npractice = 8\n\n[research]\nprobes_per_worker = 6\n"
+    assert parse(spelt, "small.toml").digest() == contract.digest()
+    changed = parse(spelt.replace("practice = 8", "practice = 9"), "small.toml")
+    assert changed.digest() != contract.digest()
+    assert contract.differences(changed) == ("evaluator.practice: 8 != 9",)
+
+
 @pytest.mark.parametrize("path", list(fields(Contract)), ids=".".join)
 def test_every_rule_and_every_default_is_in_the_digest(path: tuple[str, ...]) -> None:
     contract = parse(TEXT, "a")

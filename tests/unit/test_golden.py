@@ -97,7 +97,7 @@ def test_what_version_1_did_not_know_is_not_read_as_version_1() -> None:
         CODEC.read(changed(kind="rows"))
 
 
-@pytest.mark.parametrize("version", [b"true", b"1.0", b"1e0", b'"1"', b"null", b"0", b"3", b"-1"])
+@pytest.mark.parametrize("version", [b"true", b"1.0", b"1e0", b'"1"', b"null", b"0", b"9", b"-1"])
 @pytest.mark.parametrize("body", [BODIES[0], REGISTERED], ids=["run.opened", "dataset.registered"])
 def test_a_version_is_an_integer_that_was_written(body: bytes, version: bytes) -> None:
     with pytest.raises(Finding, match=r"event cannot be read: .*version") as found:
@@ -120,3 +120,14 @@ def test_an_event_is_shown_as_it_was_recorded(tmp_path: Path) -> None:
     assert "dataset.registered, version 1\n" in shown
     assert "holds" not in shown
     assert '"sketch/clean"' in shown
+
+
+def test_a_run_of_version_2_had_no_practice_questions() -> None:
+    raw = decode(CODEC.read(BODIES[0]).to_bytes())
+    assert isinstance(raw, dict)
+    sealed = dict(raw["fact"]["sealed"])
+    assert sealed.pop("practice") == 0
+    old = {**raw, "version": 2, "fact": {**raw["fact"], "sealed": sealed}}
+    assert CODEC.read(encode(old)) == CODEC.read(BODIES[0])
+    with pytest.raises(Finding, match="no field 'practice'"):
+        CODEC.read(encode({**raw, "version": 2}))

@@ -33,6 +33,21 @@ def pools(drawn: Drawn) -> Mapping[str, Sequence[Row]]:
     return GYM.pools(SECRET, drawn)
 
 
+def test_practice_follows_on_the_pools_and_holds_no_drawn_question(
+    drawn: Drawn, pools: Mapping[str, Sequence[Row]]
+) -> None:
+    found = GYM.practice(SECRET, drawn, 6)
+    assert [question.task for question in found] == [task for task in TASKS for _ in range(6)]
+    assert {part_of(question.stem) for question in found} == {"train"}
+    names = {name_of(question.stem) for question in found}
+    assert len(names) == len(found)
+    asked = {row.prompt for rows in pools.values() for row in rows}
+    assert not asked & {question.prompt for question in found}
+    sealed = [item(question) for split in drawn.values() for question in split]
+    scanner = Scanner(sealed, ())
+    assert not [question for question in found if scanner.asks(question.prompt)]
+
+
 def item(question: Question) -> Item:
     return Item(id=question.prompt[:16], **question.model_dump())
 

@@ -172,8 +172,8 @@ def test_a_verification_trains_each_step_of_its_lineage_once_and_no_other(rig: R
 
 
 def test_an_exploration_leaves_enough_to_train_its_lineage_again(tmp_path: Path) -> None:
-    """Of six trainings the second of a lineage needs itself and two more, the fourth four more."""
-    rig = Rig(tmp_path, sketch_contract(budget={"experiments": 6}))
+    """The third of a lineage needs itself and three more, and of five two are spent."""
+    rig = Rig(tmp_path, sketch_contract(budget={"experiments": 5}))
     rig.score_base()
     data = rig.add()
     node = rig.open_worker(data)
@@ -183,6 +183,19 @@ def test_an_exploration_leaves_enough_to_train_its_lineage_again(tmp_path: Path)
         rig.submit(node, data, init=second, steps=1)
     assert denied.value.code == "VERIFICATION"
     rig.train(node, data, steps=2)
+    rig.close()
+
+
+def test_what_a_submission_holds_itself_is_not_counted_against_it(tmp_path: Path) -> None:
+    """The third of a lineage needs itself and three more, and of six two are spent."""
+    rig = Rig(tmp_path, sketch_contract(budget={"experiments": 6}))
+    rig.score_base()
+    data = rig.add()
+    node = rig.open_worker(data)
+    first = rig.train(node, data, steps=1)
+    second = rig.train(node, data, init=first, steps=1)
+    rig.train(node, data, init=second, steps=1)
+    assert rig.state.books.left().experiments == 3
     rig.close()
 
 

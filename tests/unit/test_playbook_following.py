@@ -202,3 +202,20 @@ def test_nothing_is_opened_without_means(change: dict[str, object]) -> None:
         for m in moves
         if m.arguments.get("purpose", "explore") == "explore" and m.action == "worker.create"
     ]
+
+
+def test_what_leads_again_is_reopened_before_anything_builds_on_it() -> None:
+    shut = P.model_copy(update={"status": "closed"})
+    first, *others = follow(board(shut, Q, reviews=(FIRST,)))
+    assert (first.action, first.arguments["node"]) == ("direction.reopen", "w1")
+    assert others == list(follow(board(P, Q, reviews=(FIRST,))))
+    assert others
+
+
+def test_a_closed_branch_is_not_merged() -> None:
+    branches = [
+        direction("w3", 0.7, "p", predecessors=("w1",)),
+        direction("w4", 0.6, "q", predecessors=("w1",), status="closed"),
+    ]
+    last = review("e-w3", scope=("w1", "w3", "w4"))
+    assert follow(board(P, Q, *branches, reviews=(FIRST, last), recipes=("merge",))) == ()

@@ -34,6 +34,8 @@ TASK = Assignment(
     experiments=(),
     running=0,
     left=3,
+    practice=0,
+    probes=0,
     base_parameters=600_000,
     base_dev=None,
 )

@@ -53,6 +53,8 @@ TASK = Assignment(
     experiments=(),
     running=0,
     left=3,
+    practice=0,
+    probes=0,
     base_parameters=453_088,
     base_dev=None,
 )
@@ -296,4 +298,17 @@ def test_the_pool_is_looked_into_before_a_first_training_alone(
     assert looked(copy) == 0
     assert looked(rig.open_worker(data, experiments=1)) == 1
     assert (len(rig.facts(ExperimentQueued)), asked) == (3, [rig.state.datasets[data].rows])
+    rig.close()
+
+
+def test_a_verification_is_trained_though_no_more_can_be_opened(tmp_path: Path) -> None:
+    rig = Rig(tmp_path)
+    rig.score_base()
+    _, name = rig.explored(rig.add())
+    copy = rig.open_worker(experiments=1, purpose="verify", replicates=name, predecessors=("w1",))
+    spent = LIMITS.model_copy(update={"verifications": 0, "closing": True, "workers_now": 0})
+    ask = Ask(order="o", role="worker", node=copy, trigger="created", limits=spent)
+    worker.WorkerPlaybook().act(ask, rig.worker(copy))
+    rig.settle()
+    assert [e.lifecycle for e in rig.state.owned(copy)] == ["finished"]
     rig.close()

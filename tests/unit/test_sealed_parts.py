@@ -1,6 +1,7 @@
 """Parts of the sealed process: vault, registry, weights, grading, the socket's end."""
 
 import importlib.metadata
+import json
 import os
 import shutil
 import socket
@@ -16,7 +17,7 @@ from safetensors.numpy import save
 
 from rsi_master.core.artifact import AnyRow
 from rsi_master.core.errors import Broken, Misuse, PolicyDenied, SealUnavailable
-from rsi_master.core.score import Scored, Split
+from rsi_master.core.score import Drawn, Scored, Split
 from rsi_master.core.sealed_wire import FRAME_LIMIT, FrameReader, frame
 from rsi_master.domains.training.tensors import Unreadable
 from rsi_master.programs.sealed import protocol
@@ -38,7 +39,8 @@ def base(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def folder(tmp_path: Path, base: Path) -> Path:
-    return seal(SKETCH, read_base(base), {"dev": 6, "holdout": 6}, tmp_path, secret=b"s" * 32)
+    counts: dict[Drawn, int] = {"dev": 6, "holdout": 6, "practice": 3}
+    return seal(SKETCH, read_base(base), counts, tmp_path, secret=b"s" * 32)
 
 
 def test_a_sealed_set_reads_back(folder: Path, base: Path) -> None:
@@ -73,6 +75,40 @@ def test_a_source_holds_rows_of_one_kind(tmp_path: Path, base: Path) -> None:
     assert not list((tmp_path / "home").rglob("*"))
 
 
+def test_practice_questions_lie_beside_the_items(folder: Path, base: Path) -> None:
+    vault = load(folder, base)
+    assert vault.manifest.public.practice == len(vault.practice) == 6
+    assert set(vault.manifest.public.sizes) == {"dev", "confirm", "holdout", "twin"}
+    sealed = {item.prompt for items in vault.items.values() for item in items}
+    assert not {item.prompt for item in vault.practice} & sealed
+    ids = [item.id for items in (*vault.items.values(), vault.practice) for item in items]
+    assert len(set(ids)) == len(ids)
+
+
+def test_a_question_that_is_drawn_for_both_stays_sealed(tmp_path: Path, base: Path) -> None:
+    class Careless(Sketch):
+        def practice(
+            self, secret: bytes, drawn: Mapping[Split, Sequence[Question]], count: int
+        ) -> list[Question]:
+            return [*drawn["dev"], *super().practice(secret, drawn, count)]
+
+    folder = seal(Careless(), read_base(base), {"dev": 6, "practice": 2}, tmp_path / "home")
+    vault = load(folder, base)
+    assert len(vault.practice) == vault.manifest.public.practice == 4
+    assert not {i.prompt for i in vault.practice} & {i.prompt for i in vault.items["dev"]}
+
+
+def test_a_set_that_was_sealed_before_there_was_practice_is_served(
+    folder: Path, base: Path
+) -> None:
+    (folder / "practice.jsonl").unlink()
+    told = json.loads((folder / "set.json").read_text())
+    del told["practice"], told["public"]["practice"]
+    (folder / "set.json").write_text(json.dumps(told))
+    vault = load(folder, base)
+    assert (vault.practice, vault.manifest.public.practice) == ((), 0)
+
+
 def test_digest_and_ids_are_salted(tmp_path: Path, base: Path, folder: Path) -> None:
     other = seal(SKETCH, read_base(base), {"dev": 6}, tmp_path, secret=b"t" * 32)
     first, second = load(folder, base), load(other, base)
@@ -88,6 +124,7 @@ def test_digest_and_ids_are_salted(tmp_path: Path, base: Path, folder: Path) -> 
         ("secret", b"ss", b"st"),
         ("pool.sketch.clean.jsonl", b"Q: add", b"Q: sub"),
         ("set.json", b'"sketch"', b'"sketch" "'),
+        ("practice.jsonl", b"Q: add", b"Q: sub"),
     ],
 )
 def test_a_changed_file_is_found(

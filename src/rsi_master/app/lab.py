@@ -34,6 +34,7 @@ from rsi_master.expos.gateway import LocalGateway, Parts
 from rsi_master.expos.ledger import Ledger, Stamp
 from rsi_master.expos.notary import Notary
 from rsi_master.expos.notes import Signer, create_key, load_key
+from rsi_master.expos.probing import Probing
 from rsi_master.expos.tokens import Tokens
 
 Follower = Callable[[Event], None]
@@ -43,7 +44,8 @@ TRACKED = ("rsi-master", "torch", "transformers", "trl", "peft", "tokenizers", "
 
 @dataclass(frozen=True)
 class Lab:
-    """An opened run: record, gateway and sealed process. Jobs come with `compute`."""
+    """An opened run: record, gateway and sealed process. Jobs come with `compute`, and whoever
+    probes waits at `probing` until an engine serves it."""
 
     folder: RunFolder
     home: Home
@@ -57,6 +59,7 @@ class Lab:
     recipes: dict[str, Recipe]
     lock: threading.RLock
     clock: SystemClock
+    probing: Probing
 
 
 @contextlib.contextmanager
@@ -77,7 +80,7 @@ def open_lab(
         for follower in followers:
             follower(event)
 
-    clock, ids = SystemClock(), Uuid7()
+    clock, ids, probing = SystemClock(), Uuid7(), Probing()
     objects, tokens = FolderObjects(folder.objects), Tokens(home.tokens(folder.id))
     with contextlib.ExitStack() as stack:
         stack.enter_context(RunLock(folder.lock))
@@ -101,6 +104,7 @@ def open_lab(
             sealed=sealed,
             clock=clock,
             ids=ids,
+            probing=probing,
         )
         yield Lab(
             folder=folder,
@@ -115,6 +119,7 @@ def open_lab(
             recipes=recipes,
             lock=lock,
             clock=clock,
+            probing=probing,
         )
 
 

@@ -54,6 +54,7 @@ class Owner:
             trainer=RecipeTrainer(lab.recipes, lab.sealed.open().verifier),
             clock=lab.clock,
             scratch=scratch(lab.folder),
+            probing=lab.probing,
         )
         self._engine = Engine(plant, lab.lock, self._wake.set)
         self._director = Director(lab, follower, agents)

@@ -31,7 +31,7 @@ from rsi_master.core.errors import Misuse, Refused
 from rsi_master.core.event import Event
 from rsi_master.core.recipe import Recipe
 from rsi_master.core.run import OwnerStarted, RunFinished, RunOpened, TurnRole
-from rsi_master.core.score import Split
+from rsi_master.core.score import Drawn
 from rsi_master.core.warm import JobTier
 from rsi_master.domains.training import tensors
 from rsi_master.expos.tokens import Tokens
@@ -268,12 +268,13 @@ def _operator_token(home: Home, run: str) -> None:
         file.write(token + "\n")
 
 
-def _counts(contract: Contract) -> dict[Split, int]:
+def _counts(contract: Contract) -> dict[Drawn, int]:
     evaluator = contract.evaluator
     return {
         "dev": evaluator.dev,
         "confirm": evaluator.confirm,
         "holdout": evaluator.holdout,
+        "practice": evaluator.practice,
     }
 
 

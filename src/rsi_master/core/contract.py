@@ -1,7 +1,7 @@
 """The contract: the frozen rules of a run. Its digest stands in every event.
 
 The digest is over the canonical JSON of the parsed model with all defaults, so comments and order
-of the TOML do not matter and every default is part of the promise.
+of the TOML do not matter and every default is part of the promise; see `ADDED` for what is not.
 """
 
 import difflib
@@ -20,10 +20,11 @@ from rsi_master.core.score import Feedback
 Share = Annotated[float, Field(gt=0, le=1)]
 
 
-# Keys of contract version 1 that the first release did not have, with what it did in their place.
+# Keys of contract version 1 that the first release did not have, with their defaults.
 ADDED: Mapping[str, Mapping[str, object]] = {
-    "evaluator": {"items": None},
+    "evaluator": {"practice": 8, "items": None},
     "policy": {"seeds_of_promotion": 1, "promoted": 2},
+    "research": {"probes_per_worker": 6},
 }
 
 
@@ -57,14 +58,15 @@ class Base(Section):
 
 class Evaluator(Section):
     """The fixed evaluator: a benchmark, the digest of the file that its items come from if a person
-    gives one, items drawn per task and split, the device seconds that one evaluation of a
-    checkpoint may take, the form of feedback."""
+    gives one, items drawn per task and split, open practice questions per task, the device seconds
+    that one evaluation of a checkpoint may take, the form of feedback."""
 
     benchmark: Name = "nano"
     items: Annotated[str, Field(pattern=r"^sha256:[0-9a-f]{64}$")] | None = None
     dev: Annotated[int, Field(ge=1, le=10_000)] = 60
     confirm: Annotated[int, Field(ge=1, le=10_000)] = 80
     holdout: Annotated[int, Field(ge=1, le=10_000)] = 120
+    practice: Annotated[int, Field(ge=0, le=100)] = 8
     seconds: Annotated[float, Field(gt=0)] = 120.0
     feedback: Feedback = "exact"
     feedback_step: Share = 0.05
@@ -91,6 +93,7 @@ class Research(Section):
     workers: Annotated[int, Field(ge=1, le=100)] = 8
     parallel_workers: Annotated[int, Field(ge=1, le=32)] = 2
     experiments_per_worker: Annotated[int, Field(ge=1, le=1000)] = 3
+    probes_per_worker: Annotated[int, Field(ge=0, le=1000)] = 6
     reviewer: bool = True
     roles: Literal["playbook"] = "playbook"
     turn_seconds: Annotated[float, Field(gt=0)] = 120.0

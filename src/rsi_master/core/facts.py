@@ -20,11 +20,13 @@ from rsi_master.core.experiment import (
 )
 from rsi_master.core.graph import (
     DirectionClosed,
+    DirectionReopened,
     ReviewRequested,
     ReviewSubmitted,
     WorkerCreated,
     WorkerFinalised,
 )
+from rsi_master.core.probe import ProbeFailed, ProbeRecorded
 from rsi_master.core.run import (
     ActionDenied,
     ActionIntended,
@@ -65,11 +67,14 @@ FACTS: tuple[type[Fact], ...] = (
     ExperimentEnded,
     CancelAsked,
     IntegritySet,
+    ProbeRecorded,
+    ProbeFailed,
     WorkerCreated,
     WorkerFinalised,
     ReviewRequested,
     ReviewSubmitted,
     DirectionClosed,
+    DirectionReopened,
     GuidanceGiven,
     ClaimOpened,
     ClaimScored,

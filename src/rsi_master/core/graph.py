@@ -103,9 +103,18 @@ class DirectionClosed(Fact):
     reason: str
 
 
+class DirectionReopened(Fact):
+    """Main opened a closed direction again, with the reason."""
+
+    type = "direction.reopened"
+
+    node: NodeId
+    reason: str
+
+
 @dataclass
 class Node:
-    """A Worker or Reviewer with what became of it."""
+    """A Worker or Reviewer with what became of it. `closed` is None again once it was reopened."""
 
     id: str
     created: WorkerCreated | ReviewRequested

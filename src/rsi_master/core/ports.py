@@ -7,8 +7,9 @@ from typing import Protocol
 from rsi_master.core.artifact import AnyRow, Artifact, Kind
 from rsi_master.core.experiment import ExperimentQueued, Proof, Rejection
 from rsi_master.core.job import Job, JobStatus
+from rsi_master.core.probe import ProbeResult, Window
 from rsi_master.core.score import ClaimResult, EvaluationResult, Split
-from rsi_master.core.sealed import ScanReport, SealedSet
+from rsi_master.core.sealed import Points, ScanReport, SealedSet
 
 
 class Clock(Protocol):
@@ -128,6 +129,10 @@ class Sealed(Protocol):
     def pool(self, source: str) -> tuple[AnyRow, ...]:
         """The rows of a source, as found: not scanned yet. Raises Misuse for an unknown one."""
 
+    def verify(self, rows: Sequence[AnyRow]) -> tuple[Points, ...]:
+        """What the benchmark's open verifier says of each row's answers, in order. It knows no
+        sealed question. Raises Misuse (`NO_VERIFIER`) where the benchmark has none."""
+
     def evaluate(
         self,
         name: str,
@@ -138,6 +143,15 @@ class Sealed(Protocol):
         """Generate with `checkpoint/model.safetensors` and grade; dev and confirm only.
 
         After `seconds` the process is given up with SealUnavailable.
+        """
+
+    def probe(
+        self, name: str, checkpoint: Path, window: Window, seconds: float | None = None
+    ) -> ProbeResult:
+        """What `checkpoint/model.safetensors` answers to open practice questions.
+
+        Raises Misuse where the window holds none or the weights do not fit. After `seconds` the
+        process is given up with SealUnavailable.
         """
 
     def claim(

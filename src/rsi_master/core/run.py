@@ -24,10 +24,10 @@ SCREENED = "screen"
 
 class RunOpened(Fact):
     """The run begins: contract, base, sealed set, isolation that holds, versions. Version 1 knew
-    no verifier of the sealed set."""
+    no verifier of the sealed set, version 2 no practice questions."""
 
     type = "run.opened"
-    version = 2
+    version = 3
 
     run: str
     contract: Artifact
@@ -42,12 +42,14 @@ class RunOpened(Fact):
     @classmethod
     def upcast(cls, version: int, fields: Mapping[str, object]) -> Mapping[str, object]:
         """See `Fact`."""
-        if version != 1:
+        if version not in (1, 2):
             return super().upcast(version, fields)
         sealed = fields["sealed"]
         if not isinstance(sealed, dict):
             raise TypeError(f"{cls.type}: sealed is {type(sealed).__name__}")
-        return {**fields, "sealed": cls.extended(sealed, verifier=None)}
+        if version == 1:
+            sealed = cls.extended(sealed, verifier=None)
+        return {**fields, "sealed": cls.extended(sealed, practice=0)}
 
 
 class OwnerStarted(Fact):

@@ -10,6 +10,8 @@ from pydantic import Field
 from rsi_master.core.model import Value
 
 Split = Literal["dev", "confirm", "holdout", "twin"]
+Drawn = Literal["dev", "confirm", "holdout", "twin", "practice"]
+"""What is drawn at sealing: the splits, and open questions of practice, which score nothing."""
 Verdict = Literal["right", "wrong", "no_answer", "error"]
 Feedback = Literal["exact", "rounded"]
 

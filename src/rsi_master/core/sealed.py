@@ -1,19 +1,22 @@
 """What the sealed process tells: a commitment to its items, and answers without them."""
 
-from typing import Literal
+from typing import Literal, TypeAlias
 
 from rsi_master.core.artifact import Digest
 from rsi_master.core.model import Value
 from rsi_master.core.score import Split
 
 Bucket = Literal["none", "few", "some", "many"]
+Points: TypeAlias = tuple[float | None, ...]
+"""Of the answers of a row, in their order: points in 0..1, None where the verifier knows none."""
 
 
 class SealedSet(Value):
     """A sealed set by its salted digest; `protocol` covers template, decoding, grader and stops.
 
     `base` is the digest of the base's tensors; `openings` is how often the holdout may be claimed.
-    `verifier` is the benchmark's open verifier as `module:function`, which jobs may import.
+    `verifier` is the benchmark's open verifier as `module:function`, which jobs may import;
+    `practice` counts open questions, which belong to no split.
     """
 
     benchmark: str
@@ -25,6 +28,7 @@ class SealedSet(Value):
     tasks: tuple[str, ...]
     sources: tuple[str, ...]
     verifier: str | None = None
+    practice: int = 0
 
 
 class ScanReport(Value):

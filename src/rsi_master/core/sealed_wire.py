@@ -11,7 +11,9 @@ from pydantic import Field, TypeAdapter
 from rsi_master.core.artifact import AnyRow, Digest
 from rsi_master.core.errors import Broken, Misuse, PolicyDenied, RsiError, SealUnavailable
 from rsi_master.core.model import Value
+from rsi_master.core.probe import Window
 from rsi_master.core.score import Split
+from rsi_master.core.sealed import Points
 
 FRAME_LIMIT: Final = 64 << 20
 CHECKPOINT_FILE: Final = "model.safetensors"
@@ -41,12 +43,27 @@ class PoolRequest(Value):
     source: str
 
 
+class VerifyRequest(Value):
+    """Say what the open verifier gives for the answers of rows."""
+
+    kind: Literal["verify"] = "verify"
+    rows: tuple[AnyRow, ...]
+
+
 class EvaluateRequest(Value):
     """Score the checkpoint whose descriptor comes with this frame."""
 
     kind: Literal["evaluate"] = "evaluate"
     name: Name
     splits: Annotated[tuple[Split, ...], Field(min_length=1)]
+
+
+class ProbeRequest(Value):
+    """Put practice questions to the checkpoint whose descriptor comes with this frame."""
+
+    kind: Literal["probe"] = "probe"
+    name: Name
+    window: Window
 
 
 class ClaimRequest(Value):
@@ -57,7 +74,13 @@ class ClaimRequest(Value):
 
 
 Request = Annotated[
-    OpenRequest | ScanRequest | PoolRequest | EvaluateRequest | ClaimRequest,
+    OpenRequest
+    | ScanRequest
+    | PoolRequest
+    | VerifyRequest
+    | EvaluateRequest
+    | ProbeRequest
+    | ClaimRequest,
     Field(discriminator="kind"),
 ]
 REQUEST: TypeAdapter[Request] = TypeAdapter(Request)
@@ -77,6 +100,12 @@ class Survey(Value):
     rows: int
     questions: dict[str, int]
     tokens: int
+
+
+class VerifiedRows(Value):
+    """The points of each row's answers."""
+
+    points: tuple[Points, ...]
 
 
 ErrorKind = Literal["Misuse", "PolicyDenied", "SealUnavailable", "Broken"]

@@ -25,6 +25,7 @@ from rsi_master.core.experiment import (
 )
 from rsi_master.core.graph import (
     DirectionClosed,
+    DirectionReopened,
     Node,
     ResearchGraph,
     ReviewRequested,
@@ -32,6 +33,7 @@ from rsi_master.core.graph import (
     WorkerCreated,
     WorkerFinalised,
 )
+from rsi_master.core.probe import ProbeFailed, ProbeRecorded
 from rsi_master.core.run import (
     SCREENED,
     ActionDenied,
@@ -69,6 +71,7 @@ class State:
     graph: ResearchGraph = field(default_factory=ResearchGraph)
     intents: dict[str, ActionIntended] = field(default_factory=dict)
     submissions: int = 0
+    probes: dict[str, int] = field(default_factory=dict)
     denials: int = 0
     screened: dict[str, int] = field(default_factory=dict)
     guidance: list[GuidanceGiven] = field(default_factory=list)
@@ -115,6 +118,10 @@ class State:
     def parameters(self) -> int:
         """How many weights the base has; 0 where that is not recorded."""
         return (self.opened.parameters or 0) if self.opened else 0
+
+    def probes_left(self, worker: str, allowed: int) -> int:
+        """How many more probes a Worker has of those that are allowed."""
+        return max(0, allowed - self.probes.get(worker, 0))
 
     def owned(self, node: str) -> list[Experiment]:
         """Experiments of a Worker, oldest first."""
@@ -219,6 +226,10 @@ class State:
         experiment.lifecycle = fact.lifecycle
         self.books.settle(fact.experiment, fact.spent)
 
+    @_fold.register(ProbeRecorded | ProbeFailed)
+    def _(self, fact: ProbeRecorded | ProbeFailed) -> None:
+        self.probes[fact.worker] = self.probes.get(fact.worker, 0) + 1
+
     @_fold.register
     def _(self, fact: WorkerCreated) -> None:
         self.graph.nodes[fact.node] = Node(fact.node, fact)
@@ -238,6 +249,10 @@ class State:
     @_fold.register
     def _(self, fact: DirectionClosed) -> None:
         self.graph.nodes[fact.node].closed = fact
+
+    @_fold.register
+    def _(self, fact: DirectionReopened) -> None:
+        self.graph.nodes[fact.node].closed = None
 
     @_fold.register
     def _(self, fact: GuidanceGiven) -> None:

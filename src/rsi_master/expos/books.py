@@ -17,6 +17,7 @@ from rsi_master.core.experiment import (
     ExperimentQueued,
     IntegritySet,
 )
+from rsi_master.core.probe import ProbeFailed, ProbeRecorded
 from rsi_master.core.run import (
     ActionIntended,
     ActionSettled,
@@ -123,14 +124,14 @@ def lineage_holds(events: Sequence[Event]) -> list[Flaw]:
 
 
 def scores_are_of_the_weights(events: Sequence[Event]) -> list[Flaw]:
-    """What was scored is what was trained."""
+    """What was scored, or answered a probe, is what was trained."""
     weights: dict[str, str] = {}
     flaws: list[Flaw] = []
     for event in events:
         fact = event.fact
         if isinstance(fact, CheckpointStored):
             weights[fact.experiment] = fact.proof.weights
-        elif isinstance(fact, EvaluationRecorded | ClaimScored):
+        elif isinstance(fact, EvaluationRecorded | ClaimScored | ProbeRecorded):
             scored = fact.result.weights if isinstance(fact, ClaimScored) else fact.weights
             if scored != weights.get(fact.experiment, scored):
                 flaws.append(_flaw("WEIGHTS_DIFFER", event, "scored weights are not those trained"))
@@ -152,6 +153,27 @@ def one_claim(events: Sequence[Event]) -> list[Flaw]:
     return flaws
 
 
+def probes_are_paid(events: Sequence[Event]) -> list[Flaw]:
+    """What an action that is done spends by itself is what its probe took."""
+    took: dict[str, float] = {}
+    flaws: list[Flaw] = []
+    for event in events:
+        fact = event.fact
+        if isinstance(fact, ProbeRecorded | ProbeFailed):
+            took[fact.intent] = took.get(fact.intent, 0.0) + fact.seconds
+        elif isinstance(fact, ActionSettled):
+            spent, seconds = fact.spent.device_seconds, took.pop(fact.intent, 0.0)
+            if fact.outcome == "done" and abs(spent - seconds) > 1e-6:
+                told = f"{spent:g} device seconds spent, its probe took {seconds:g}"
+                flaws.append(_flaw("BOOKS", event, told))
+    if _finished(events):
+        flaws += [
+            Flaw(code="BOOKS", where=f"intent {intent}", what="its probe was never paid")
+            for intent in took
+        ]
+    return flaws
+
+
 def nothing_after_the_end(events: Sequence[Event]) -> list[Flaw]:
     """No event follows the end of the run, but turns that were under way and owners that look."""
     for index, event in enumerate(events):
@@ -170,9 +192,11 @@ def within(budget: Budget) -> Check:
     def spending_is_within(events: Sequence[Event]) -> list[Flaw]:
         limit, spent, attempts = Books.of(budget).limit, ZERO, 0
         for event in events:
-            if isinstance(event.fact, ExperimentEnded | ClaimScored | ClaimFailed):
+            if isinstance(event.fact, ExperimentEnded | ClaimScored | ClaimFailed | ActionSettled):
                 spent = spent.plus(event.fact.spent)
-            attempts += isinstance(event.fact, AttemptEnded | ClaimOpened)
+            attempts += isinstance(event.fact, AttemptEnded | ClaimOpened) or (
+                isinstance(event.fact, ActionSettled) and event.fact.spent != ZERO
+            )
         allowed = limit.plus(Amounts(device_seconds=SLACK_SECONDS * attempts))
         return [
             Flaw(
@@ -193,6 +217,7 @@ CHECKS: tuple[Check, ...] = (
     lineage_holds,
     scores_are_of_the_weights,
     one_claim,
+    probes_are_paid,
     nothing_after_the_end,
 )
 

@@ -5,24 +5,27 @@ without a view may not use the action at all.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from pydantic import ValidationError
 
 from rsi_master.core.action import Action, Amounts, Caller, Role
+from rsi_master.core.budget import ZERO
 from rsi_master.core.contract import Contract
 from rsi_master.core.errors import Misuse
 from rsi_master.core.event import Event, Fact
 from rsi_master.core.model import Value
 from rsi_master.core.ports import ObjectStore, Sealed
 from rsi_master.core.state import State
+from rsi_master.expos.probing import Probing
 
 
 @dataclass(frozen=True)
 class Desk:
     """All that a handler may touch. Handlers read the state and return facts; they write nothing
-    but artifacts, which are idempotent. `prepared` is what the entry's `prepare` returned."""
+    but artifacts, which are idempotent. `prepared` is what the entry's `prepare` returned; to wait
+    at `probing` is for that alone."""
 
     state: State
     contract: Contract
@@ -30,6 +33,7 @@ class Desk:
     intent: str
     objects: ObjectStore
     sealed: Sealed
+    probing: Probing
     fresh: Callable[[], str]
     now: float
     recent: Callable[[int], tuple[Event, ...]]
@@ -43,13 +47,13 @@ class Outcome:
     record: object
     facts: tuple[Fact, ...] = ()
     heir: str | None = None
-    spent: Amounts = field(default_factory=Amounts)
 
 
 Handler = Callable[[Any, Desk], Outcome]
 View = Callable[[Any, Contract], Value]
 Reserve = Callable[[Any, State, Contract], Amounts]
 Prepare = Callable[[Any, Desk], object]
+Used = Callable[[Any], Amounts]
 
 
 @dataclass(frozen=True)
@@ -71,6 +75,7 @@ class Entry:
 
     A handler holds the owner's one lock, so slow work stands in `prepare`: it runs before, without
     the lock, when the intent is durable. The state may change under it; the policy is asked again.
+    `used` says what that work took of the budget: it is spent, also when the action fails then.
     """
 
     action: type[Action]
@@ -78,6 +83,7 @@ class Entry:
     views: Mapping[Role, View]
     reserve: Reserve | None = None
     prepare: Prepare | None = None
+    used: Used | None = None
 
 
 @dataclass(frozen=True)
@@ -91,12 +97,18 @@ class Domain:
 
 @dataclass(frozen=True)
 class Question:
-    """What a rule is asked."""
+    """What a rule is asked, before an action's intent and, with the intent's id, after it."""
 
     caller: Caller
     action: Any
     state: State
     contract: Contract
+    intent: str = ""
+
+    def left(self) -> Amounts:
+        """What is left of the budget, with what the action's own intent holds already."""
+        books = self.state.books
+        return books.left().plus(books.held.get(self.intent, ZERO))
 
 
 @dataclass(frozen=True)

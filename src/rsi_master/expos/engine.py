@@ -1,8 +1,8 @@
 """The engine room: carries experiments through their attempts, and a claim through its opening.
 
 Each step is planned in the record before it is done and closed in the record after. `tick` is
-called by the owner's loop; it never blocks on a job. Evaluations run one at a time in a thread of
-their own, since the sealed process answers one request at a time.
+called by the owner's loop; it never blocks on a job. Evaluations and probes run one at a time in a
+thread of their own, since the sealed process answers one request at a time.
 """
 
 import threading
@@ -35,6 +35,7 @@ from rsi_master.expos.endings import attempt_ended, attempt_fenced, experiment_c
 from rsi_master.expos.exam import Exam, Pair
 from rsi_master.expos.harvest import Harvest, last_sign
 from rsi_master.expos.plant import Plant
+from rsi_master.expos.prober import Prober
 from rsi_master.expos.scoring import Scoring, recorded
 from rsi_master.expos.tree import remove_tree
 
@@ -56,11 +57,13 @@ class Engine:
         self._scoring = Scoring(plant, self._sealed_work, wake)
         self._harvest = Harvest(plant.objects, plant.trainer, plant.scratch)
         self._exam = Exam(plant, self._sealed_work, wake)
+        self._prober = Prober(plant, self._sealed_work, wake)
         self._harvesters = ThreadPoolExecutor(max_workers=1, thread_name_prefix="harvest")
         self._collected: dict[str, Future[CheckpointStored | Rejection]] = {}
 
     def close(self) -> None:
         """Stop taking sealed work; what runs there ends with the sealed process."""
+        self._plant.probing.close()
         self._sealed_work.shutdown(wait=True, cancel_futures=True)
         self._harvesters.shutdown(wait=True, cancel_futures=True)
 
@@ -72,10 +75,11 @@ class Engine:
             self._fence_late(experiments)
             self._sweep()
         going = starting and not self._plant.state.paused
+        self._advance_probe(starting, going)
         for experiment, step in begins:
             if isinstance(step, Begin) and going:
                 self._begin(experiment, step)
-        self._advance_claim(begin=not self._plant.state.paused)
+        self._advance_claim(begin=not self._plant.state.paused and not self._prober.busy())
 
     def score_base(self) -> None:
         """Plan the evaluation of the base, experiment zero of every run."""
@@ -111,7 +115,7 @@ class Engine:
         """Whether some attempt or opening is out."""
         with self._lock:
             state = self._plant.state
-            running = any(e.running() for e in state.experiments.values())
+            running = any(e.running() for e in state.experiments.values()) or self._prober.busy()
             return running or (state.claim is not None and state.claimed is None)
 
     def _advance(self, experiment: Experiment) -> Begin | None:
@@ -129,8 +133,8 @@ class Engine:
 
     def _begin(self, experiment: Experiment, begin: Begin) -> None:
         plant = self._plant
-        waiting = begin.stage == "evaluate" and self._scoring.busy()
-        if waiting or plant.compute.free_devices() < 1:
+        waiting = self._scoring.busy() or self._prober.busy()
+        if (begin.stage == "evaluate" and waiting) or plant.compute.free_devices() < 1:
             return
         name = begin.job(experiment.id)
         seconds = self._left(experiment, begin.stage)
@@ -247,6 +251,14 @@ class Engine:
             )
             fact = recorded(self._plant.objects, experiment.id, fence, result)
             self._append(self._ended(attempt, status, "ok", ""), fact, end)
+
+    def _advance_probe(self, starting: bool, going: bool) -> None:
+        """Begin a probe between evaluations; an opening of the holdout comes first."""
+        state = self._plant.state
+        if not starting:
+            self._plant.probing.refuse("nothing new is begun in this run any more; finalise")
+        if going and not self._scoring.busy() and (state.claim is None or state.claimed):
+            self._prober.begin()
 
     def _advance_claim(self, begin: bool) -> None:
         """Carry an opening on, once the claim is durable: the record comes before the effect."""

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from rsi_master.core.action import Action, Amounts, Caller, Role
-from rsi_master.core.budget import reservation
+from rsi_master.core.budget import ZERO, reservation
 from rsi_master.core.contract import Contract
 from rsi_master.core.errors import Misuse, RsiError
 from rsi_master.core.event import Event, Fact
@@ -23,6 +23,7 @@ from rsi_master.expos import refusals
 from rsi_master.expos.catalogue import Catalogue, Desk, Entry, Question
 from rsi_master.expos.ledger import Ledger, Ticket
 from rsi_master.expos.policy import decide
+from rsi_master.expos.probing import Probing
 from rsi_master.expos.refusals import Refusal, boundary, judging
 from rsi_master.expos.screen import HITS, Screen, texts
 from rsi_master.expos.tokens import Tokens
@@ -51,6 +52,7 @@ class Parts:
     sealed: Sealed
     clock: Clock
     ids: Ids
+    probing: Probing
 
 
 @dataclass(frozen=True)
@@ -60,6 +62,15 @@ class Request:
     caller: Caller
     entry: Entry
     action: Action
+
+
+@dataclass(frozen=True)
+class Work:
+    """What was done under an intent before its handler, and what of the budget that used."""
+
+    intent: str
+    prepared: object = None
+    used: Amounts = ZERO
 
 
 class LocalGateway:
@@ -115,11 +126,13 @@ class LocalGateway:
             self._judge(request)
             intended = self._intend(request, intent)
         intended.wait()
+        work = Work(intent)
         try:
-            answer, settled = self._carry_out(request, intent)
+            work = self._prepared(request, intent)
+            answer, settled = self._carry_out(request, work)
         except (RsiError, Refusal) as problem:
             error = problem.error if isinstance(problem, Refusal) else problem
-            self._fail(request, intent, error)
+            self._fail(request, work, error)
             raise error from error.__cause__
         settled.wait()
         return answer
@@ -144,36 +157,45 @@ class LocalGateway:
         )
         return self._parts.ledger.append(request.caller, (fact,))
 
-    def _carry_out(self, request: Request, intent: str) -> tuple[Value, Ticket]:
-        """Prepare, judge again, run the handler: what was allowed may be taken since the intent.
-        The answer is made before anything is recorded, so that a fault in it leaves nothing."""
+    def _prepared(self, request: Request, intent: str) -> Work:
+        """The slow part of an action, done without the lock."""
+        entry, action = request.entry, request.action
+        if entry.prepare is None:
+            return Work(intent)
+        with boundary(action.name):
+            found = entry.prepare(action, self._desk(request.caller, intent))
+            return Work(intent, found, entry.used(found) if entry.used else ZERO)
+
+    def _carry_out(self, request: Request, work: Work) -> tuple[Value, Ticket]:
+        """Judge again, run the handler: what was allowed may be taken since the intent. The answer
+        is made before anything is recorded, so that a fault in it leaves nothing."""
         parts, caller, entry, action = self._parts, request.caller, request.entry, request.action
-        prepared: object = None
-        if entry.prepare is not None:
-            with boundary(action.name):
-                prepared = entry.prepare(action, self._desk(caller, intent))
         with self._lock:
-            self._judge(request)
+            self._judge(request, work.intent)
             with boundary(action.name):
-                outcome = entry.handle(action, self._desk(caller, intent, prepared))
+                outcome = entry.handle(action, self._desk(caller, work.intent, work.prepared))
                 answer = entry.views[caller.role](outcome.record, parts.contract)
             settled = ActionSettled(
-                intent=intent, outcome="done", heir=outcome.heir, spent=outcome.spent
+                intent=work.intent, outcome="done", heir=outcome.heir, spent=work.used
             )
             return answer, parts.ledger.append(caller, (*outcome.facts, settled))
 
-    def _fail(self, request: Request, intent: str, error: RsiError) -> None:
+    def _fail(self, request: Request, work: Work, error: RsiError) -> None:
         fact = ActionSettled(
-            intent=intent, outcome="failed", code=error.code, message=refusals.why(error)
+            intent=work.intent,
+            outcome="failed",
+            code=error.code,
+            message=refusals.why(error),
+            spent=work.used,
         )
         with self._lock:
             settled = self._parts.ledger.append(request.caller, (fact,))
         settled.wait()
 
-    def _judge(self, request: Request) -> None:
+    def _judge(self, request: Request, intent: str = "") -> None:
         """Raise a Refusal unless the policy allows the action and its node may still write."""
         parts, action, node = self._parts, request.action, request.caller.node
-        question = Question(request.caller, action, parts.state, parts.contract)
+        question = Question(request.caller, action, parts.state, parts.contract, intent)
         with judging(action):
             decision = decide(request.entry, question, parts.catalogue.rules)
         if decision.answer != "allow":
@@ -227,6 +249,7 @@ class LocalGateway:
             intent=intent,
             objects=parts.objects,
             sealed=parts.sealed,
+            probing=parts.probing,
             fresh=parts.ids.fresh,
             now=parts.clock.now(),
             recent=self._recent,

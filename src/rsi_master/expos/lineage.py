@@ -29,19 +29,19 @@ def selectable(state: State, experiment: Experiment) -> bool:
     )
 
 
-def refusal_to_continue(state: State, node: str, init: str) -> str | None:
-    """Why a Worker may not start from that checkpoint, or None."""
+def refusal_to_continue(state: State, node: str, init: str, noun: str = "init") -> str | None:
+    """Why a Worker may not start from that checkpoint, or None; `noun` is what it is called."""
     if init == BASE:
         return None
     known = state.experiments.get(init)
     if known is None or known.queued is None:
-        return f"init {init!r} is no experiment of this run; use 'base' or an own experiment"
+        return f"{noun} {init!r} is no experiment of this run; use 'base' or an own experiment"
     owners = {node, *state.graph.predecessors(node)}
     if known.queued.worker not in owners:
-        return f"init {init} belongs to {known.queued.worker}, which is no predecessor of {node}"
+        return f"{noun} {init} belongs to {known.queued.worker}, which is no predecessor of {node}"
     bad = taint(state, init)
     if bad is not None:
-        return f"init {init} is tainted by the flagged experiment {bad}"
+        return f"{noun} {init} is tainted by the flagged experiment {bad}"
     if known.checkpoint is None or known.integrity != "accepted":
-        return f"init {init} has no accepted checkpoint"
+        return f"{noun} {init} has no accepted checkpoint"
     return None

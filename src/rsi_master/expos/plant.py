@@ -7,6 +7,7 @@ from rsi_master.core.contract import Contract
 from rsi_master.core.ports import Clock, Compute, ObjectStore, Sealed, Trainer
 from rsi_master.core.state import State
 from rsi_master.expos.ledger import Ledger
+from rsi_master.expos.probing import Probing
 
 
 @dataclass(frozen=True)
@@ -22,3 +23,4 @@ class Plant:
     trainer: Trainer
     clock: Clock
     scratch: Path
+    probing: Probing

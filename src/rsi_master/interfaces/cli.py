@@ -20,6 +20,7 @@ from rsi_master.interfaces.failures import BROKEN, INTERRUPTED, failure
 from rsi_master.interfaces.runs import RUNS
 
 WIDE = 400
+REPORTS = Path("reports")
 
 app = typer.Typer(
     add_completion=False,
@@ -206,6 +207,28 @@ def graph(
         typer.echo(tree.dot(tree.graph(record)))
     else:
         _console().print(tree.tree(record))
+    return 0
+
+
+@app.command()
+def report(
+    name: RunName = None,
+    folder: RunsFolder = RUNS,
+    out: Annotated[
+        Path, typer.Option(metavar="FOLDER", help="Where its files go, over those of before.")
+    ] = REPORTS,
+    with_markdown: Annotated[
+        bool, typer.Option("--markdown", help="Write a Markdown twin of the page too.")
+    ] = False,
+) -> int:
+    """Write a run's report as one page to read anywhere."""
+    from rsi_master.interfaces import words  # noqa: PLC0415 - late: not every command reads
+    from rsi_master.interfaces.report.compose import write  # noqa: PLC0415 - late
+    from rsi_master.interfaces.report.subject import Subject  # noqa: PLC0415 - late
+
+    subject = Subject.of(runs.find(name, folder), Home.default())
+    for path in write(subject, out, with_markdown):
+        typer.echo(f"wrote {words.shown(path)}")
     return 0
 
 

@@ -17,11 +17,13 @@ from rsi_master.core.experiment import (
 )
 from rsi_master.core.graph import (
     DirectionClosed,
+    DirectionReopened,
     ReviewRequested,
     ReviewSubmitted,
     WorkerCreated,
     WorkerFinalised,
 )
+from rsi_master.core.probe import ProbeFailed, ProbeRecorded
 from rsi_master.core.run import (
     ActionDenied,
     ClaimFailed,
@@ -185,6 +187,17 @@ def _(fact: IntegritySet, event: Event, state: State) -> Told:
 
 
 @_tell.register
+def _(fact: ProbeRecorded, event: Event, state: State) -> Told:
+    asked = words.count(fact.questions, "practice question")
+    return fact.worker, f"probes {words.short(fact.experiment)}: {fact.right} right of {asked}"
+
+
+@_tell.register
+def _(fact: ProbeFailed, event: Event, state: State) -> Told:
+    return fact.worker, f"probes {words.short(fact.experiment)} in vain: {fact.reason}"
+
+
+@_tell.register
 def _(fact: WorkerCreated, event: Event, state: State) -> Told:
     share = words.count(fact.experiments, "experiment")
     return "main", f"opens {fact.node}: {fact.direction}, up to {share}"
@@ -210,6 +223,11 @@ def _(fact: ReviewSubmitted, event: Event, state: State) -> Told:
 @_tell.register
 def _(fact: DirectionClosed, event: Event, state: State) -> Told:
     return "main", f"closes {fact.node}: {fact.reason}"
+
+
+@_tell.register
+def _(fact: DirectionReopened, event: Event, state: State) -> Told:
+    return "main", f"reopens {fact.node}: {fact.reason}"
 
 
 @_tell.register

@@ -11,8 +11,8 @@ GROUPS: Final[Mapping[str, Mapping[str, str]]] = {
         "reviewer_show_datapool": "`data.list`",
         "worker_inspect_data": "`data.inspect`",
         "reviewer_inspect_data": "`data.inspect`",
-        "worker_add_data": "`data.add` for a source of the contract, `data.derive` for a mixture; "
-        "both scan the rows first",
+        "worker_add_data": "`data.add` for a source of the contract, `data.derive` for a mixture, "
+        "`data.filter` for a part; all scan the rows first",
         "worker_update_readme": ABSENT,
     },
     "Execution and state": {

@@ -38,6 +38,7 @@ def dataset(record: Record, digest: str) -> Found:
     ]
     if source.parents:
         rows.append(("made from", words.listed(source.parents)))
+        rows.append(("made by", json.dumps(source.operation, ensure_ascii=False)))
     data = FolderObjects(record.folder.objects).get_bytes(digest)
     for number, row in enumerate(parse(data, 0, ROWS), 1):
         rows.append((f"row {number}", _clip(_told(row))))

@@ -14,10 +14,12 @@ Settings = Sequence[dict[str, object]]
 
 
 class SketchWorker:
-    """Submits one setting after the other, verifies when asked to, then finalises."""
+    """Submits one setting after the other, verifies when asked to, then finalises. With `looks` it
+    probes the base before its first experiment."""
 
-    def __init__(self, settings: Settings) -> None:
+    def __init__(self, settings: Settings, looks: bool = False) -> None:
         self._settings = tuple(settings)
+        self._looks = looks
 
     def act(self, ask: Ask, session: Session) -> None:
         """See `Agent`."""
@@ -33,6 +35,8 @@ class SketchWorker:
         if again is not None:
             session.act(again[0], **again[1])
         elif task.purpose == "explore" and task.left and tried < len(self._settings):
+            if self._looks and not tried and task.practice and task.probes:
+                session.act("experiment.probe", count=8)
             recipe = {"name": "sketch", **self._settings[tried]}
             session.act("experiment.submit", recipe=recipe, data=task.data[0])
         else:

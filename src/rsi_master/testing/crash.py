@@ -2,7 +2,8 @@
 
     python -m rsi_master.testing.crash RUN_FOLDER HOME [before:attempt.ended | after:claim.opened]
 
-Without a point it runs to the end. The roles are the playbook's with the test recipe's Worker.
+Without a point it runs to the end. The roles are the playbook's with the test recipe's Worker,
+which probes.
 """
 
 import os
@@ -63,7 +64,7 @@ def agents() -> dict[TurnRole, Agent]:
     """The playbook, with a Worker that trains the test recipe."""
     return {
         "main": MainPlaybook(),
-        "worker": SketchWorker(SETTINGS),
+        "worker": SketchWorker(SETTINGS, looks=True),
         "reviewer": ReviewerPlaybook(),
     }
 

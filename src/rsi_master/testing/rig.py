@@ -4,6 +4,7 @@ advance only in `settle`."""
 import threading
 import time
 from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TypeVar, cast
 
@@ -18,7 +19,7 @@ from rsi_master.core.event import Event, Fact
 from rsi_master.core.facts import CODEC
 from rsi_master.core.model import Value
 from rsi_master.core.run import OwnerStarted, RunOpened
-from rsi_master.core.score import Split
+from rsi_master.core.score import Drawn
 from rsi_master.core.state import State
 from rsi_master.domains.data.actions import DatasetView
 from rsi_master.domains.planning.workers import Assignment, WorkerRef
@@ -32,6 +33,7 @@ from rsi_master.expos.ledger import Ledger, Stamp
 from rsi_master.expos.notary import Notary
 from rsi_master.expos.notes import Signer
 from rsi_master.expos.plant import Plant
+from rsi_master.expos.probing import Probing
 from rsi_master.expos.tokens import Tokens
 from rsi_master.programs.sealed.benchmark import Item
 from rsi_master.programs.sealed.vault import load, read_base, seal
@@ -106,6 +108,7 @@ class Rig:
         self.state = State.under(self.contract)
         self.lock = threading.RLock()
         self.tokens = Tokens(folder / "tokens.json")
+        self.probing = Probing()
         self.followers = (self.state.apply, *followers)
         self.ledger = self._ledger()
         self.gateway = LocalGateway(self.parts(self.catalogue), self.lock)
@@ -165,6 +168,24 @@ class Rig:
             assert time.monotonic() < limit, "the engine does not come to rest"
             self.tick()
             self.wake.wait(TICK_SECONDS)
+
+    def while_working(self, act: Callable[[], Value]) -> Value:
+        """Let the engine work while an action waits for it; the action's answer."""
+        limit = time.monotonic() + SECONDS
+        with ThreadPoolExecutor(1) as caller:
+            answer = caller.submit(act)
+            while not answer.done():
+                assert time.monotonic() < limit, "the action gets no answer"
+                self.tick()
+                self.wake.wait(TICK_SECONDS)
+        return answer.result()
+
+    def probe(self, node: str, experiment: str = "base", **window: object) -> Value:
+        """A Worker puts practice questions to a checkpoint."""
+        session = self.worker(node)
+        return self.while_working(
+            lambda: session.act("experiment.probe", experiment=experiment, **window)
+        )
 
     def score_base(self) -> None:
         """Evaluate the base."""
@@ -248,10 +269,11 @@ class Rig:
 
     def _seal(self, folder: Path) -> Path:
         wanted = self.contract.evaluator
-        counts: dict[Split, int] = {
+        counts: dict[Drawn, int] = {
             "dev": wanted.dev,
             "confirm": wanted.confirm,
             "holdout": wanted.holdout,
+            "practice": wanted.practice,
         }
         return seal(SKETCH, read_base(self.base), counts, folder / "home", secret=b"s" * 32)
 
@@ -276,6 +298,7 @@ class Rig:
             sealed=self.sealed,
             clock=self.clock,
             ids=self.ids,
+            probing=self.probing,
         )
 
     def _plant(self, scratch: Path) -> Plant:
@@ -289,6 +312,7 @@ class Rig:
             trainer=RecipeTrainer(self.recipes, self.sealed.open().verifier),
             clock=self.clock,
             scratch=scratch,
+            probing=self.probing,
         )
 
     def _opening(self) -> tuple[Fact, ...]:

@@ -5,8 +5,9 @@ from pathlib import Path
 
 from rsi_master.core.artifact import AnyRow
 from rsi_master.core.errors import Misuse, SealUnavailable
+from rsi_master.core.probe import ProbeResult, Window
 from rsi_master.core.score import ClaimResult, EvaluationResult, Split
-from rsi_master.core.sealed import ScanReport, SealedSet
+from rsi_master.core.sealed import Points, ScanReport, SealedSet
 from rsi_master.core.sealed_wire import CHECKPOINT_FILE
 from rsi_master.programs.sealed.examiner import Examiner
 from rsi_master.programs.sealed.registry import Registry
@@ -34,6 +35,10 @@ class FakeSealed:
         """The rows of a source."""
         return self._alive().pool(source)
 
+    def verify(self, rows: Sequence[AnyRow]) -> tuple[Points, ...]:
+        """What the open verifier says of each row's answers."""
+        return self._alive().verify(tuple(rows))
+
     def evaluate(
         self,
         name: str,
@@ -43,6 +48,12 @@ class FakeSealed:
     ) -> EvaluationResult:
         """Score the checkpoint in that folder on dev or confirm; `name` is for logs."""
         return self._alive().evaluate(tuple(splits), _weights(checkpoint))
+
+    def probe(
+        self, name: str, checkpoint: Path, window: Window, seconds: float | None = None
+    ) -> ProbeResult:
+        """What the checkpoint in that folder answers to practice questions; `name` is for logs."""
+        return self._alive().probe(window, _weights(checkpoint))
 
     def claim(
         self, name: str, champion: Path, base: Path, seconds: float | None = None

@@ -60,6 +60,14 @@ class Sketch:
             for split, count in counts.items()
         }
 
+    def practice(
+        self, secret: bytes, drawn: Mapping[Split, Sequence[Question]], count: int
+    ) -> list[Question]:
+        """Fresh questions: the space is so large that no pool has one of them."""
+        rng = Random(secret + b"practice")
+        seen = {question.prompt for found in drawn.values() for question in found}
+        return [_fresh(rng, task, seen) for task in TASKS for _ in range(count)]
+
     def pools(
         self, secret: bytes, drawn: Mapping[Split, Sequence[Question]]
     ) -> Mapping[str, list[AnyRow]]:

@@ -8,6 +8,15 @@ def starts_with_letter(prompt: str, answer: str) -> float | None:
     return float(answer[:1].isalpha())
 
 
+def added(prompt: str, answer: str) -> float | None:
+    """Whether a sum is right, of sealed questions too, as a careless benchmark would tell; other
+    prompts are unknown."""
+    asked = prompt.split()
+    if asked[:2] != ["Q:", "add"]:
+        return None
+    return float(answer.strip() == str(int(asked[2]) + int(asked[4])))
+
+
 def never(prompt: str, answer: str) -> float | None:
     """0 for every answer."""
     return 0.0 if prompt.startswith("Q:") else None

@@ -12,8 +12,9 @@ from rsi_master.adapters.sealed.link import Link
 from rsi_master.core.artifact import AnyRow
 from rsi_master.core.errors import SealUnavailable
 from rsi_master.core.model import Value
+from rsi_master.core.probe import ProbeResult, Window
 from rsi_master.core.score import ClaimResult, EvaluationResult, Split
-from rsi_master.core.sealed import ScanReport, SealedSet
+from rsi_master.core.sealed import Points, ScanReport, SealedSet
 from rsi_master.core.sealed_wire import (
     CHECKPOINT_FILE,
     ClaimRequest,
@@ -21,8 +22,11 @@ from rsi_master.core.sealed_wire import (
     OpenRequest,
     PoolRequest,
     PoolRows,
+    ProbeRequest,
     Request,
     ScanRequest,
+    VerifiedRows,
+    VerifyRequest,
 )
 
 Content = TypeVar("Content", bound=Value)
@@ -89,6 +93,11 @@ class SealedProcess:
         """The rows of a source."""
         return self._ask_rows(PoolRequest(source=source), PoolRows).rows
 
+    def verify(self, rows: Sequence[AnyRow]) -> tuple[Points, ...]:
+        """What the open verifier says of each row's answers."""
+        request = VerifyRequest(rows=tuple(_readable(row) for row in rows))
+        return self._ask_rows(request, VerifiedRows).points
+
     def evaluate(
         self,
         name: str,
@@ -99,6 +108,13 @@ class SealedProcess:
         """Score the checkpoint in that folder on dev or confirm."""
         request = EvaluateRequest(name=name, splits=tuple(splits))
         return self._ask_items(request, EvaluationResult, seconds, checkpoint)
+
+    def probe(
+        self, name: str, checkpoint: Path, window: Window, seconds: float | None = None
+    ) -> ProbeResult:
+        """What the checkpoint in that folder answers to practice questions; `name` is for logs."""
+        request = ProbeRequest(name=name, window=window)
+        return self._ask_items(request, ProbeResult, seconds, checkpoint)
 
     def claim(
         self, name: str, champion: Path, base: Path, seconds: float | None = None

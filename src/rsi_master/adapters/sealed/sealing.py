@@ -10,7 +10,7 @@ from pathlib import Path
 
 from rsi_master.adapters.sealed.link import ENVIRONMENT, PROGRAM
 from rsi_master.core.errors import Misuse, Refused, RsiError, SealUnavailable
-from rsi_master.core.score import Split
+from rsi_master.core.score import Drawn
 from rsi_master.core.sealed_wire import Survey
 
 SECONDS = 300.0
@@ -29,7 +29,7 @@ def seal(
     benchmark: str,
     base: Path,
     home: Path,
-    counts: Mapping[Split, int],
+    counts: Mapping[Drawn, int],
     *,
     items: Items | None = None,
     openings: int = 1,

@@ -46,7 +46,15 @@ def follow(board: Board) -> tuple[Move, ...]:
     waiting = [v for v in taken if leader.node in v.predecessors and _awaits(board, v)]
     free = min(board.limits.workers_now, STEPS_A_REVIEW - len(waiting))
     fresh = [s for s in steps(board, leader) if not any(s.is_like(view) for view in taken)]
-    return tuple(step.move(board.limits.experiments_each) for step in fresh[: max(0, free)])
+    moves = [step.move(board.limits.experiments_each) for step in fresh[: max(0, free)]]
+    return (*_reopened(leader), *moves) if moves else ()
+
+
+def _reopened(leader: DirectionView) -> tuple[Move, ...]:
+    """What leads again after it was closed is reopened before anything builds on it."""
+    if leader.status != "closed":
+        return ()
+    return (Move("direction.reopen", {"node": leader.node, "reason": "it leads again"}),)
 
 
 def steps(board: Board, leader: DirectionView) -> Iterator[Step]:
@@ -154,6 +162,7 @@ def _joined(board: Board, leader: DirectionView) -> Iterator[Step]:
         view.node
         for view in board.able()
         if view.predecessors and view.predecessors == leader.predecessors and view is not leader
+        if view.status != "closed"
     ]
     if beside:
         yield Step(

@@ -56,7 +56,7 @@ class WorkerPlaybook:
         self, ask: Ask, session: Session, task: Assignment, seen: list[WorkerExperimentView]
     ) -> tuple[str, Arguments] | None:
         if task.purpose == "verify":
-            return replica(task, seen) if ask.limits.verifications else None
+            return replica(task, seen)
         if ask.limits.closing:
             return None
         if task.predecessors:

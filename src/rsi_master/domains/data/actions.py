@@ -1,9 +1,11 @@
 """Actions on the data pool."""
 
 import random
-from typing import Annotated
+from collections.abc import Iterable
+from itertools import repeat
+from typing import Annotated, Self
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from rsi_master.core.action import Action, Role
 from rsi_master.core.artifact import AnyRow, Digest, RowKind
@@ -11,8 +13,10 @@ from rsi_master.core.contract import Contract
 from rsi_master.core.dataset import DatasetRefused, DatasetRegistered, Source
 from rsi_master.core.errors import Misuse
 from rsi_master.core.model import Value
-from rsi_master.core.sealed import Bucket, ScanReport
-from rsi_master.domains.data.pool import parse, register
+from rsi_master.core.sealed import Bucket, Points, ScanReport
+from rsi_master.core.sealed_wire import FRAME_LIMIT
+from rsi_master.domains.data.filters import Filter, sift
+from rsi_master.domains.data.pool import parse, points, register
 from rsi_master.expos.catalogue import Desk, Domain, Entry, Outcome, Question, Rule, Whole
 
 EVERYBODY = (Role.MAIN, Role.WORKER, Role.REVIEWER, Role.OPERATOR)
@@ -48,14 +52,23 @@ class Add(Action):
 
 class Derive(Action):
     """Make a dataset from others of one kind of rows: mix them in a fixed shuffle and keep at most
-    `limit` rows."""
+    `limit` rows. Equal rows are kept once; with `repeats`, a number for each dataset, every row
+    stands in the mixture as often as that says, equal ones side by side."""
 
     name = "data.derive"
     effect = "record"
 
     datasets: Annotated[tuple[Digest, ...], Field(min_length=1, max_length=8)]
+    repeats: Annotated[tuple[Annotated[int, Field(ge=1, le=8)], ...], Field(max_length=8)] = ()
     limit: Annotated[int, Field(ge=1, le=10_000_000)] | None = None
     shuffle: Annotated[int, Field(ge=0, le=2**31 - 1)] = 0
+
+    @model_validator(mode="after")
+    def _one_number_for_each(self) -> Self:
+        if self.repeats and len(self.repeats) != len(self.datasets):
+            given, wanted = len(self.repeats), len(self.datasets)
+            raise ValueError(f"{given} repeats for {wanted} datasets; give one for each, or none")
+        return self
 
 
 class DatasetView(Value):
@@ -152,18 +165,54 @@ def _take(action: Add, desk: Desk) -> DatasetRegistered | DatasetRefused:
 
 def _mix(action: Derive, desk: Desk) -> DatasetRegistered | DatasetRefused:
     parents = [known(desk, dataset) for dataset in action.datasets]
-    rows = [row for dataset in action.datasets for row in parse(desk.objects.get_bytes(dataset))]
+    rows = _repeated(action, [desk.objects.get_bytes(dataset) for dataset in action.datasets])
     random.Random(action.shuffle).shuffle(rows)
     origins = {part for parent in parents for part in parent.source.origin.split("+")}
-    source = Source(
-        origin="+".join(sorted(origins)),
-        parents=action.datasets,
-        operation={"limit": action.limit, "shuffle": action.shuffle},
+    operation: dict[str, object] = {"limit": action.limit, "shuffle": action.shuffle}
+    if action.repeats:
+        operation["repeats"] = list(action.repeats)
+    source = Source(origin="+".join(sorted(origins)), parents=action.datasets, operation=operation)
+    return register(
+        rows[: action.limit],
+        source,
+        desk.caller.node,
+        desk.sealed,
+        desk.objects,
+        copies=bool(action.repeats),
     )
-    return register(rows[: action.limit], source, desk.caller.node, desk.sealed, desk.objects)
 
 
-def _record(_action: Add | Derive, desk: Desk) -> Outcome:
+def _repeated(action: Derive, blobs: list[bytes]) -> list[AnyRow]:
+    """The rows of all datasets, each as often as asked; raises Misuse for more than one scan
+    takes."""
+    times = action.repeats or (1,) * len(blobs)
+    size = sum(len(blob) * number for blob, number in zip(blobs, times, strict=True))
+    if size > FRAME_LIMIT:
+        raise Misuse(
+            "TOO_LARGE",
+            f"a mixture of {size:,} bytes, and a dataset has at most {FRAME_LIMIT:,}; "
+            "repeat less or filter the datasets first",
+        )
+    return [row for blob, number in zip(blobs, times, strict=True) for row in parse(blob) * number]
+
+
+def _sift(action: Filter, desk: Desk) -> DatasetRegistered | DatasetRefused:
+    parent = known(desk, action.dataset)
+    rows = parse(desk.objects.get_bytes(action.dataset))
+    verified: Iterable[Points] = (
+        points(rows, desk.sealed) if action.verified else repeat((), len(rows))
+    )
+    found = sift(rows, tuple(verified), action)
+    conditions = action.model_dump(mode="json", exclude={"dataset"}, exclude_defaults=True)
+    source = Source(
+        origin=parent.source.origin,
+        parents=(action.dataset,),
+        operation={"filter": conditions, "removed": found.removed},
+    )
+    return register(found.kept, source, desk.caller.node, desk.sealed, desk.objects, copies=True)
+
+
+def _record(_action: Add | Derive | Filter, desk: Desk) -> Outcome:
     """Reading, scanning and storing happened before, without the lock."""
     return Outcome(desk.prepared, (desk.prepared,))
 
@@ -180,7 +229,8 @@ def _registered(
     record: DatasetRegistered | DatasetRefused, _contract: Contract
 ) -> DatasetView | RefusedView:
     if isinstance(record, DatasetRefused):
-        return RefusedView(refused="no row survived the scan", dropped=_bucket(record))
+        why = "no row survived the scan" if record.offered else "no row meets the conditions"
+        return RefusedView(refused=why, dropped=_bucket(record))
     return describe(record)
 
 
@@ -220,6 +270,21 @@ def _alike(question: Question) -> str | None:
     return None
 
 
+def _has_answers(question: Question) -> str | None:
+    """A dataset that the pool lacks is the handler's to name."""
+    fact = question.state.datasets.get(question.action.dataset)
+    if fact is None or fact.holds != "prompts" or not question.action.reads_answers():
+        return None
+    return f"dataset {fact.artifact.digest[:19]} holds prompts, which have no completion to judge"
+
+
+def _verifier_is_there(question: Question) -> str | None:
+    opened = question.state.opened
+    if not question.action.verified or (opened is not None and opened.sealed.verifier):
+        return None
+    return "verified needs an open verifier, and the benchmark has none"
+
+
 def _capped(question: Question) -> str | None:
     cap = question.contract.policy.submissions
     if question.state.submissions < cap:
@@ -240,6 +305,7 @@ DOMAIN = Domain(
         Entry(Inspect, _inspect, dict.fromkeys(EVERYBODY, Whole(RowsView))),
         Entry(Add, _record, WRITERS, prepare=_take),
         Entry(Derive, _record, WRITERS, prepare=_mix),
+        Entry(Filter, _record, WRITERS, prepare=_sift),
     ),
     (
         Rule("source", Add, _only_named),
@@ -247,5 +313,8 @@ DOMAIN = Domain(
         Rule("submissions", Add, _capped),
         Rule("kinds", Derive, _alike),
         Rule("submissions", Derive, _capped),
+        Rule("kinds", Filter, _has_answers),
+        Rule("verifier", Filter, _verifier_is_there),
+        Rule("submissions", Filter, _capped),
     ),
 )

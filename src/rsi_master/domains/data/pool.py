@@ -1,6 +1,6 @@
 """Registering rows: scan, drop, store, and only then an id."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from pydantic import ValidationError
 
@@ -9,6 +9,9 @@ from rsi_master.core.canonical import encode
 from rsi_master.core.dataset import DatasetRefused, DatasetRegistered, Source
 from rsi_master.core.errors import Misuse
 from rsi_master.core.ports import ObjectStore, Sealed
+from rsi_master.core.sealed import Points
+
+VERIFIED_AT_ONCE = 256
 
 
 def render(rows: Iterable[AnyRow]) -> bytes:
@@ -31,13 +34,29 @@ def parse(data: bytes, start: int = 0, count: int | None = None) -> tuple[AnyRow
     return tuple(rows)
 
 
+def points(rows: Sequence[AnyRow], sealed: Sealed) -> Iterator[Points]:
+    """What the open verifier says of each row's answers. It is asked about few rows at once, so
+    that a slow one keeps no scan waiting."""
+    for start in range(0, len(rows), VERIFIED_AT_ONCE):
+        yield from sealed.verify(rows[start : start + VERIFIED_AT_ONCE])
+
+
 def register(
-    rows: Sequence[AnyRow], source: Source, by: str, sealed: Sealed, objects: ObjectStore
+    rows: Sequence[AnyRow],
+    source: Source,
+    by: str,
+    sealed: Sealed,
+    objects: ObjectStore,
+    copies: bool = False,
 ) -> DatasetRegistered | DatasetRefused:
     """Scan the rows and store what is left, which is of one kind. What was dropped never touches
-    the run folder."""
-    report = sealed.scan(rows)
-    kept = [rows[position] for position in report.kept]
+    the run folder. Equal rows are kept once, or with `copies` as often as they were offered."""
+    scanned = tuple(dict.fromkeys(rows)) if copies else rows
+    report = sealed.scan(scanned)
+    kept = [scanned[position] for position in report.kept]
+    if copies:
+        fit = frozenset(kept)
+        kept = [row for row in rows if row in fit]
     if not kept:
         return DatasetRefused(source=source, offered=len(rows), dropped=report.dropped, by=by)
     holds = kind_of(source.origin, kept)
@@ -46,7 +65,7 @@ def register(
         source=source,
         holds=holds,
         rows=len(kept),
-        offered=len(rows),
+        offered=len(kept) + sum(report.dropped.values()),
         dropped=report.dropped,
         completion_chars=sum(len(answer) for row in kept for answer in row.answers()),
         prompt_chars=sum(len(row.prompt) for row in kept),

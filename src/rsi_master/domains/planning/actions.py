@@ -2,7 +2,7 @@
 
 from rsi_master.core.action import Action, NodeId, Role, Text
 from rsi_master.core.contract import Contract
-from rsi_master.core.graph import DirectionClosed
+from rsi_master.core.graph import DirectionClosed, DirectionReopened
 from rsi_master.core.model import Value
 from rsi_master.core.run import ClaimOpened
 from rsi_master.domains.planning import rules, workers
@@ -11,9 +11,20 @@ from rsi_master.expos.catalogue import Desk, Domain, Entry, Outcome, Rule
 
 
 class Close(Action):
-    """Close a direction with the reason; its experiments stay in the record."""
+    """Close a direction with the reason; its experiments stay in the record. No exploration builds
+    on it until it is reopened."""
 
     name = "direction.close"
+    effect = "record"
+
+    node: NodeId
+    reason: Text
+
+
+class Reopen(Action):
+    """Open a closed direction again with the reason: explorations may build on it once more."""
+
+    name = "direction.reopen"
     effect = "record"
 
     node: NodeId
@@ -38,6 +49,12 @@ class Claim(Action):
 
 class ClosedView(Value):
     """The direction is closed."""
+
+    node: NodeId
+
+
+class ReopenedView(Value):
+    """The direction is open again."""
 
     node: NodeId
 
@@ -76,6 +93,11 @@ def _close(action: Close, desk: Desk) -> Outcome:
     return Outcome(fact, (fact,))
 
 
+def _reopen(action: Reopen, desk: Desk) -> Outcome:
+    fact = DirectionReopened(node=action.node, reason=action.reason)
+    return Outcome(fact, (fact,))
+
+
 def _read(_action: Read, desk: Desk) -> Outcome:
     return Outcome(RankingView(candidates=rank(desk.state, desk.contract.policy.seed_of_promotion)))
 
@@ -88,6 +110,10 @@ def _claim(action: Claim, desk: Desk) -> Outcome:
 
 def _closed(record: DirectionClosed, _contract: Contract) -> ClosedView:
     return ClosedView(node=record.node)
+
+
+def _reopened(record: DirectionReopened, _contract: Contract) -> ReopenedView:
+    return ReopenedView(node=record.node)
 
 
 def _places(record: RankingView, _contract: Contract) -> PlacesView:
@@ -118,12 +144,16 @@ DOMAIN = Domain(
     (
         *workers.ENTRIES,
         Entry(Close, _close, {Role.MAIN: _closed}),
+        Entry(Reopen, _reopen, {Role.MAIN: _reopened}),
         Entry(Read, _read, {Role.MAIN: _places, Role.OPERATOR: _ranking}),
         Entry(Claim, _claim, {Role.MAIN: _opened}),
     ),
     (
         *workers.RULES,
         Rule("finalised", Close, rules.worker_is_finalised),
+        Rule("closed", Close, rules.direction_is_open),
+        Rule("finalised", Reopen, rules.worker_is_finalised),
+        Rule("closed", Reopen, rules.direction_is_closed),
         Rule("claim", Claim, rules.claim_is_due),
     ),
 )

@@ -42,6 +42,17 @@ def predecessors_are_finalised(question: Question) -> str | None:
     return None
 
 
+def predecessors_are_open(question: Question) -> str | None:
+    """An exploration builds on no closed direction; a verification only repeats what it has."""
+    if question.action.purpose != "explore":
+        return None
+    for name in question.action.predecessors:
+        node = question.state.graph.nodes.get(name)
+        if node is not None and node.closed is not None:
+            return f"predecessor {name} is a closed direction; direction.reopen it first"
+    return None
+
+
 def replication_has_an_original(question: Question) -> str | None:
     """A verification names one selectable experiment and a fresh seed, once; an exploration names
     none."""
@@ -96,11 +107,23 @@ def nothing_runs(question: Question) -> str | None:
 
 
 def worker_is_finalised(question: Question) -> str | None:
-    """Only the direction of a finalised Worker is closed."""
+    """Only the direction of a finalised Worker is closed, and opened again."""
     node = question.state.graph.nodes.get(question.action.node)
     if node is None or not isinstance(node.created, WorkerCreated):
         return f"{question.action.node} is no Worker of this run"
     return f"{node.id} still works" if node.active() else None
+
+
+def direction_is_open(question: Question) -> str | None:
+    """A direction that is closed already is not closed again."""
+    node = question.state.graph.nodes.get(question.action.node)
+    return f"{node.id} is closed already" if node and node.closed else None
+
+
+def direction_is_closed(question: Question) -> str | None:
+    """Only a closed direction is reopened."""
+    node = question.state.graph.nodes.get(question.action.node)
+    return f"{node.id} is not closed" if node and not node.closed else None
 
 
 def claim_is_due(question: Question) -> str | None:

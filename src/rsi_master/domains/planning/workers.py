@@ -94,7 +94,8 @@ class Predecessor(Value):
 
 
 class Assignment(Value):
-    """What a Worker works on. `lineage` is what a verification trains again, in order."""
+    """What a Worker works on. `lineage` is what a verification trains again, in order; `practice`
+    counts the open questions that it may probe checkpoints with, `probes` times more."""
 
     node: NodeId
     direction: str
@@ -109,6 +110,8 @@ class Assignment(Value):
     experiments: tuple[str, ...]
     running: int
     left: int
+    practice: int
+    probes: int
     base_parameters: int | None
     base_dev: SplitScore | None
 
@@ -176,6 +179,8 @@ def _current(_action: Current, desk: Desk) -> Outcome:
             experiments=tuple(e.id for e in owned),
             running=sum(1 for e in owned if e.ended is None),
             left=_left(desk, node, created),
+            practice=state.opened.sealed.practice if state.opened else 0,
+            probes=state.probes_left(node.id, desk.contract.research.probes_per_worker),
             base_parameters=state.opened.parameters if state.opened else None,
             base_dev=present(dev, form.feedback, form.feedback_step) if dev else None,
         )
@@ -279,6 +284,7 @@ RULES = (
     Rule("parallel", Create, rules.parallel_workers),
     Rule("share", Create, rules.share_of_experiments),
     Rule("predecessors", Create, rules.predecessors_are_finalised),
+    Rule("closed", Create, rules.predecessors_are_open),
     Rule("replicates", Create, rules.replication_has_an_original),
     Rule("data", Create, rules.data_exists),
     Rule("recipe", Create, rules.recipe_is_allowed),

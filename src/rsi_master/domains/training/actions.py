@@ -1,4 +1,4 @@
-"""Actions on experiments: submit, merge, inspect, cancel."""
+"""Actions on experiments: submit, merge, inspect, cancel, and the probe that `probing` adds."""
 
 from collections.abc import Sequence
 from typing import Annotated, Generic, TypeVar, Union
@@ -18,7 +18,7 @@ from rsi_master.core.experiment import (
 from rsi_master.core.graph import WorkerCreated
 from rsi_master.core.recipe import Recipe, RecipeSpec
 from rsi_master.core.state import State
-from rsi_master.domains.training import rules, views
+from rsi_master.domains.training import probing, rules, views
 from rsi_master.domains.training.curve import curve
 from rsi_master.domains.training.identity import OWN_LINEAGE, effective, family
 from rsi_master.domains.training.merge import MergeSpec
@@ -184,6 +184,7 @@ def domain(recipes: Sequence[Recipe]) -> Domain:
                 },
             ),
             Entry(Cancel, _cancel, {Role.WORKER: views.done, Role.OPERATOR: views.done}),
+            probing.ENTRY,
         ),
         (
             *(rule for one in (submit, Merge) for rule in _before(one)),
@@ -197,6 +198,7 @@ def domain(recipes: Sequence[Recipe]) -> Domain:
             *(rule for one in (submit, Merge) for rule in _after(one)),
             Rule("scope", Inspect, rules.experiment_is_in_sight),
             Rule("owner", Cancel, rules.experiment_is_own),
+            *probing.RULES,
         ),
     )
 

@@ -129,9 +129,9 @@ def verification_stays_affordable(question: Question) -> str | None:
     seconds = action.recipe.device_seconds(dataset.rows if dataset else 0, state.parameters())
     once = state.costs.scoring.plus(Amounts(device_seconds=seconds, experiments=1))
     need = once.plus(once)
-    for name in _lineage(state, action.parents()):
-        need = need.plus(state.costs.scoring).plus(_trained_again(state, name))
-    lacking = state.books.left().lacking(need)
+    for name in lineage(state, action.parents()):
+        need = need.plus(state.costs.scoring).plus(trained_again(state, name))
+    lacking = question.left().lacking(need)
     if not lacking:
         return None
     return f"the {lacking[0]} left would not cover its verification; submit less or finalise"
@@ -159,7 +159,7 @@ def replication_is_exact(question: Question) -> str | None:
     created, state = _assignment(question), question.state
     if created is None or created.purpose != "verify" or created.replicates is None:
         return None
-    wanted = [state.experiments[n].queued for n in _lineage(state, (created.replicates,))]
+    wanted = [state.experiments[n].queued for n in lineage(state, (created.replicates,))]
     if _digest(question) in {queued.effective for queued in wanted if queued is not None}:
         return None
     return f"a verification trains the lineage of {created.replicates} and nothing else"
@@ -200,13 +200,14 @@ def _digest(question: Question) -> str:
     return effective(question.state, action.recipe, action.parents(), action.datasets())
 
 
-def _lineage(state: State, names: Iterable[str]) -> set[str]:
+def lineage(state: State, names: Iterable[str]) -> set[str]:
     """The experiments themselves and all that they continue, without the base."""
     found = {one for name in names for one in (name, *ancestors(state, name))}
     return {name for name in found if name in state.experiments} - {BASE}
 
 
-def _trained_again(state: State, name: str) -> Amounts:
+def trained_again(state: State, name: str) -> Amounts:
+    """What training an experiment anew may take, without its scoring."""
     queued = state.experiments[name].queued
     return Amounts(device_seconds=queued.seconds if queued else 0.0, experiments=1)
 

@@ -10,7 +10,7 @@ from typing import Final, get_args
 
 from rsi_master.core.canonical import digest
 from rsi_master.core.errors import Misuse, Refused, RsiError
-from rsi_master.core.score import Split
+from rsi_master.core.score import Drawn
 from rsi_master.programs.sealed.benchmark import find
 from rsi_master.programs.sealed.own import file
 from rsi_master.programs.sealed.own.survey import survey
@@ -93,9 +93,9 @@ def _named(path: Path, named: str | None) -> bytes:
     return data
 
 
-def _counts(text: str) -> dict[Split, int]:
+def _counts(text: str) -> dict[Drawn, int]:
     pairs = dict(part.partition("=")[::2] for part in text.split(","))
-    known: tuple[Split, ...] = get_args(Split)
+    known: tuple[Drawn, ...] = get_args(Drawn)
     counts = {split: int(pairs[split]) for split in known if pairs.get(split, "").isdecimal()}
     if len(counts) != len(pairs):
         raise Misuse("BAD_COUNTS", f"--counts {text}: wanted {'=N,'.join(known)}=N")

@@ -93,6 +93,13 @@ class Benchmark(Protocol):
     def draw(self, secret: bytes, counts: Mapping[Split, int]) -> Mapping[Split, list[Question]]:
         """So many questions of each task for each split, fixed by the secret."""
 
+    def practice(
+        self, secret: bytes, drawn: Mapping[Split, Sequence[Question]], count: int
+    ) -> Sequence[Question]:
+        """So many open questions of each task, none of them drawn for a split nor in a pool of the
+        same secret; none at all where the benchmark has no such questions. Whoever probes a
+        checkpoint sees them whole."""
+
     def pools(
         self, secret: bytes, drawn: Mapping[Split, Sequence[Question]]
     ) -> Mapping[str, Sequence[AnyRow]]:

@@ -3,13 +3,14 @@
 import json
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
 from rsi_master.core.artifact import AnyRow
 from rsi_master.core.canonical import digest
 from rsi_master.core.errors import Misuse
+from rsi_master.core.probe import PracticeAnswer, ProbeResult, Window
 from rsi_master.core.score import (
     ClaimResult,
     EvaluationResult,
@@ -18,9 +19,10 @@ from rsi_master.core.score import (
     Split,
     SplitScore,
 )
-from rsi_master.core.sealed import ScanReport, SealedSet
+from rsi_master.core.sealed import Points, ScanReport, SealedSet
 from rsi_master.domains.training.tensors import Unreadable
-from rsi_master.programs.sealed.benchmark import Base, Model
+from rsi_master.programs.sealed import verifying
+from rsi_master.programs.sealed.benchmark import Base, Item, Model
 from rsi_master.programs.sealed.grading import answer, summarise, unscored
 from rsi_master.programs.sealed.registry import Registry
 from rsi_master.programs.sealed.scanner import Scanner
@@ -57,6 +59,7 @@ class Examiner:
         self._generating = threading.Lock()
         items = [item for found in vault.items.values() for item in found]
         self._scanner = Scanner(items, control_tokens(vault.base))
+        self._verifier = verifying.load(vault.manifest.public.verifier)
 
     def prepare(self) -> None:
         """Import what generation needs and answer one prompt, so that nothing is loaded later."""
@@ -77,6 +80,19 @@ class Examiner:
             raise Misuse("NO_SOURCE", f"source {source!r} is not in the sealed set; it has {names}")
         return self._vault.pools[source]
 
+    def verify(self, rows: tuple[AnyRow, ...]) -> tuple[Points, ...]:
+        """What the open verifier says of each row's answers. A prompt that repeats a sealed
+        question is unknown, whatever the verifier says: no filter tells what is right on an exam.
+        """
+        if self._verifier is None:
+            raise Misuse("NO_VERIFIER", f"benchmark {self.open().benchmark} has no open verifier")
+        return tuple(self._points(self._verifier, row) for row in rows)
+
+    def _points(self, verifier: verifying.Verifier, row: AnyRow) -> Points:
+        if self._scanner.asks(row.prompt):
+            return (None,) * len(row.answers())
+        return tuple(verifying.points(verifier, row.prompt, answer) for answer in row.answers())
+
     def evaluate(self, splits: tuple[Split, ...], data: bytes) -> EvaluationResult:
         """Score a checkpoint on dev or confirm; the holdout is for `claim` alone."""
         closed = [split for split in splits if split not in EVALUATED or not self._has(split)]
@@ -92,6 +108,41 @@ class Examiner:
             protocol=self.open().protocol,
             seconds=time.monotonic() - started,
             batch_size=self._vault.benchmark.decoding.batch_size,
+        )
+
+    def probe(self, window: Window, data: bytes) -> ProbeResult:
+        """What a checkpoint answers to open practice questions. Raises Misuse where the window
+        holds none, or for weights that do not fit the base."""
+        started = time.monotonic()
+        practice = self._vault.practice
+        found = [item for item in practice if window.task in (None, item.task)]
+        asked = found[window.start : window.start + window.count]
+        if not asked:
+            of = f" of {window.task}" if window.task else ""
+            raise Misuse("NO_PRACTICE", f"there are {len(found)} practice questions{of}")
+        checkpoint = self._checkpoint(data)
+        if checkpoint.weights is None:
+            raise Misuse("UNFIT_WEIGHTS", f"the checkpoint cannot answer: {checkpoint.unfit}")
+        verdicts = self._answered(asked, checkpoint.weights)
+        return ProbeResult(
+            answers=tuple(map(self._open_answer, asked, verdicts)),
+            total=len(found),
+            weights=checkpoint.digest,
+            protocol=self.open().protocol,
+            seconds=time.monotonic() - started,
+        )
+
+    def _open_answer(self, item: Item, verdict: ItemVerdict) -> PracticeAnswer:
+        held = self._scanner.asks(verdict.output)
+        return PracticeAnswer(
+            question=item.id,
+            task=item.task,
+            prompt=item.prompt,
+            reference=item.reference,
+            output=None if held else verdict.output,
+            extracted=None if held else verdict.extracted,
+            verdict=verdict.verdict,
+            points=verdict.points,
         )
 
     def claim(self, name: str, champion: bytes, base: bytes) -> ClaimResult:
@@ -134,12 +185,14 @@ class Examiner:
     ) -> tuple[SplitScore, tuple[ItemVerdict, ...]]:
         if checkpoint.weights is None:
             return unscored(split, self.open().tasks, str(checkpoint.unfit)), ()
-        items = self._vault.items[split]
+        verdicts = self._answered(self._vault.items[split], checkpoint.weights)
+        return summarise(split, verdicts), verdicts
+
+    def _answered(self, items: Sequence[Item], weights: Weights) -> tuple[ItemVerdict, ...]:
         with self._generating:
             model = self._loaded()
-            model.load(checkpoint.weights)
-            verdicts = answer(self._vault.benchmark, model, items, self._between)
-        return summarise(split, verdicts), verdicts
+            model.load(weights)
+            return answer(self._vault.benchmark, model, items, self._between)
 
     def _loaded(self) -> Model:
         if self._model is None:

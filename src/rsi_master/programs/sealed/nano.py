@@ -27,6 +27,12 @@ class Nano:
         drawn = suite.draw(secret, dict(counts.items()))
         return {split: [_question(item) for item in drawn[split]] for split in counts}
 
+    def practice(
+        self, secret: bytes, drawn: Mapping[Split, Sequence[Question]], count: int
+    ) -> Sequence[Question]:
+        """Questions of the partition's part of that name: no split and no pool has any of them."""
+        return [_question(item) for item in suite.draw(secret, {"practice": count})["practice"]]
+
     def pools(
         self, secret: bytes, drawn: Mapping[Split, Sequence[Question]]
     ) -> Mapping[str, Sequence[AnyRow]]:

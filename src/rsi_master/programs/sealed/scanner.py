@@ -13,7 +13,7 @@ from typing import Literal
 
 from rsi_master.core.artifact import AnyRow
 from rsi_master.core.sealed import ScanReport
-from rsi_master.programs.sealed.benchmark import Item
+from rsi_master.programs.sealed.benchmark import Question
 
 Reason = Literal[
     "SEALED_PROMPT",
@@ -74,7 +74,7 @@ def _cuts_number(text: str, start: int, end: int) -> bool:
 class Scanner:
     """An index over all sealed items, and the marks that text must not bear."""
 
-    def __init__(self, items: Collection[Item], control_tokens: Collection[str]) -> None:
+    def __init__(self, items: Collection[Question], control_tokens: Collection[str]) -> None:
         prompts = {words(text) for item in items for text in (item.prompt, item.stem)}
         joined = {"".join(prompt) for prompt in prompts}
         self._whole = {text for text in joined if len(text) >= WHOLE_FIELD}
@@ -100,6 +100,10 @@ class Scanner:
             else:
                 dropped[reason] += 1
         return ScanReport(kept=tuple(kept), dropped=dict(dropped))
+
+    def asks(self, text: str) -> bool:
+        """Whether the text repeats a sealed question."""
+        return self._holds_prompt(words(text))
 
     def _reason(self, row: AnyRow, seen: Collection[AnyRow]) -> Reason | None:
         """Sealed text comes first: no other fault of a row may hide it."""

@@ -18,8 +18,11 @@ from rsi_master.core.sealed_wire import (
     OpenRequest,
     PoolRequest,
     PoolRows,
+    ProbeRequest,
     Reply,
     ScanRequest,
+    VerifiedRows,
+    VerifyRequest,
 )
 from rsi_master.programs.sealed import hardening
 from rsi_master.programs.sealed.channel import Channel, OwnerGoneError, Received
@@ -123,9 +126,14 @@ def _handled(examiner: Examiner, received: Received) -> Value:
             return examiner.scan(request.rows)
         case PoolRequest():
             return PoolRows(rows=examiner.pool(request.source))
+        case VerifyRequest():
+            return VerifiedRows(points=examiner.verify(request.rows))
         case EvaluateRequest():
             (checkpoint,) = received.checkpoints(1)
             return examiner.evaluate(request.splits, checkpoint)
+        case ProbeRequest():
+            (checkpoint,) = received.checkpoints(1)
+            return examiner.probe(request.window, checkpoint)
         case ClaimRequest():
             champion, base = received.checkpoints(2)
             return examiner.claim(request.name, champion, base)

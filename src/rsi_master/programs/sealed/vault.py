@@ -16,28 +16,32 @@ from rsi_master.core.artifact import ROW, AnyRow, Digest, RowKind, kind_of
 from rsi_master.core.canonical import digest, encode
 from rsi_master.core.errors import SealUnavailable
 from rsi_master.core.model import Value
-from rsi_master.core.score import Split
+from rsi_master.core.score import Drawn, Split
 from rsi_master.core.sealed import SealedSet
 from rsi_master.core.sealed_wire import CHECKPOINT_FILE
 from rsi_master.domains.training.tensors import Unreadable
 from rsi_master.programs.sealed.benchmark import Base, Benchmark, Given, Item, Question, find
 from rsi_master.programs.sealed.protocol import protocol_digest
+from rsi_master.programs.sealed.scanner import Scanner
 from rsi_master.programs.sealed.weights import Weights
 
 OPENINGS = "openings.jsonl"
 GIVEN = "given.jsonl"
+PRACTICE = "practice.jsonl"
 _SPLITS: tuple[Split, ...] = get_args(Split)
 
 
 class Manifest(Value):
-    """`set.json`: what is open about the set, the digests of its pools, what kind of rows each pool
-    that is not empty holds, and the digest of the file that a person gave, if any."""
+    """`set.json`: what is open about the set, the digests of its pools and its practice questions,
+    what kind of rows each pool that is not empty holds, and the digest of the file that a person
+    gave, if any."""
 
     set_version: Literal[1] = 1
     public: SealedSet
     pools: dict[str, Digest] = Field(default_factory=dict)
     holds: dict[str, RowKind] = Field(default_factory=dict)
     given: Digest | None = None
+    practice: Digest | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,12 +53,13 @@ class Vault:
     base: Base
     items: Mapping[Split, tuple[Item, ...]]
     pools: Mapping[str, tuple[AnyRow, ...]]
+    practice: tuple[Item, ...] = ()
 
 
 def seal(
     benchmark: Benchmark,
     base: Base,
-    counts: Mapping[Split, int],
+    counts: Mapping[Drawn, int],
     home: Path,
     *,
     openings: int = 1,
@@ -62,12 +67,15 @@ def seal(
 ) -> Path:
     """Draw a set and write it to `home/sealed/<name>`: all of it or nothing. 0700, files 0600.
 
-    Raises Misuse for a source whose rows are of several kinds.
+    Practice questions are no part of the commitment to the items; one that repeats an item is left
+    out. Raises Misuse for a source whose rows are of several kinds.
     """
     secret = secret or os.urandom(32)
-    drawn = benchmark.draw(_derived(secret, "draw"), counts)
+    scored = {split: counts[split] for split in _SPLITS if split in counts}
+    drawn = benchmark.draw(_derived(secret, "draw"), scored)
     items = {split: _sealed(secret, split, drawn.get(split, ())) for split in _SPLITS}
     pools = benchmark.pools(_derived(secret, "pools"), drawn)
+    practice = _practice(benchmark, secret, drawn, counts.get("practice", 0))
     holds = {name: kind_of(f"source {name}", rows) for name, rows in pools.items() if rows}
     public = SealedSet(
         benchmark=benchmark.name,
@@ -79,15 +87,21 @@ def seal(
         tasks=benchmark.tasks,
         sources=tuple(sorted(pools)),
         verifier=benchmark.verifier,
+        practice=len(practice),
     )
     digests = {name: digest(_lines(rows)) for name, rows in pools.items()}
     given = benchmark.given if isinstance(benchmark, Given) else None
-    file = None if given is None else digest(given)
-    manifest = Manifest(public=public, pools=digests, holds=holds, given=file)
+    manifest = Manifest(
+        public=public,
+        pools=digests,
+        holds=holds,
+        given=None if given is None else digest(given),
+        practice=digest(_lines(practice)),
+    )
     files = {"secret": secret, "set.json": manifest.model_dump_json(indent=2).encode() + b"\n"}
     files |= {f"items.{split}.jsonl": _lines(found) for split, found in items.items()}
     files |= {_pool_file(source): _lines(rows) for source, rows in pools.items()}
-    files[OPENINGS] = b""
+    files |= {PRACTICE: _lines(practice), OPENINGS: b""}
     if given is not None:
         files[GIVEN] = given
     return _write(home / "sealed", public.digest.removeprefix("sha256:")[:16], files)
@@ -102,6 +116,7 @@ def load(folder: Path, base_folder: Path) -> Vault:
     if _commitment(secret, items) != public.digest:
         raise SealUnavailable("SEAL_DAMAGED", f"items of {folder} differ from their commitment")
     pools = {source: _read_pool(folder, manifest, source) for source in public.sources}
+    practice = _read_practice(folder, manifest)
     base = read_base(base_folder)
     benchmark = find(public.benchmark, base, _given(folder, manifest))
     if base.weights.digest() != public.base:
@@ -112,7 +127,7 @@ def load(folder: Path, base_folder: Path) -> Vault:
             "evaluator, decoding, tokenizer or libraries differ from those sealed with in "
             f"{folder}; install them again, or seal a new set",
         )
-    return Vault(manifest, benchmark, base, items, pools)
+    return Vault(manifest, benchmark, base, items, pools, practice)
 
 
 def read_base(folder: Path) -> Base:
@@ -127,7 +142,21 @@ def read_base(folder: Path) -> Base:
     return Base(files, weights)
 
 
-def _sealed(secret: bytes, split: Split, questions: Sequence[Question]) -> tuple[Item, ...]:
+def _practice(
+    benchmark: Benchmark,
+    secret: bytes,
+    drawn: Mapping[Split, Sequence[Question]],
+    count: int,
+) -> tuple[Item, ...]:
+    """Open questions; what a careless benchmark drew for both stays sealed."""
+    if not count:
+        return ()
+    scanner = Scanner([question for found in drawn.values() for question in found], ())
+    found = benchmark.practice(_derived(secret, "pools"), drawn, count)
+    return _sealed(secret, "practice", [q for q in found if not scanner.asks(q.prompt)])
+
+
+def _sealed(secret: bytes, split: Drawn, questions: Sequence[Question]) -> tuple[Item, ...]:
     """Items in the order of their ids, so that neither tells the task or the draw."""
     items = [
         Item(id=_derived(secret, f"{split}\0{q.task}\0{q.prompt}").hex()[:16], **q.model_dump())
@@ -204,10 +233,25 @@ def _given(folder: Path, manifest: Manifest) -> bytes | None:
 
 def _read_items(folder: Path, split: Split) -> tuple[Item, ...]:
     file = folder / f"items.{split}.jsonl"
+    return _items(file, _read(file))
+
+
+def _items(file: Path, data: bytes) -> tuple[Item, ...]:
     try:
-        return tuple(Item.model_validate_json(line) for line in _read(file).splitlines())
+        return tuple(Item.model_validate_json(line) for line in data.splitlines())
     except ValidationError as cause:
         raise SealUnavailable("SEAL_DAMAGED", f"{file} is not readable") from cause
+
+
+def _read_practice(folder: Path, manifest: Manifest) -> tuple[Item, ...]:
+    """A set that was sealed before there were practice questions has none."""
+    if manifest.practice is None:
+        return ()
+    file = folder / PRACTICE
+    data = _read(file)
+    if digest(data) != manifest.practice:
+        raise SealUnavailable("SEAL_DAMAGED", f"{file} differs from its digest")
+    return _items(file, data)
 
 
 def _read_pool(folder: Path, manifest: Manifest, source: str) -> tuple[AnyRow, ...]:

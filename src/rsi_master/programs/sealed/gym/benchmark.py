@@ -32,6 +32,15 @@ class ReasoningGym:
 
         return suite.draw(secret, counts)
 
+    def practice(
+        self, secret: bytes, drawn: Mapping[Split, Sequence[Question]], count: int
+    ) -> Sequence[Question]:
+        """Questions of the part `train` that come after those of the pools."""
+        _require()
+        from rsi_master.programs.sealed.gym import suite  # noqa: PLC0415 - optional, 3 s
+
+        return suite.practice(secret, [one for found in drawn.values() for one in found], count)
+
     def pools(
         self, secret: bytes, drawn: Mapping[Split, Sequence[Question]]
     ) -> Mapping[str, list[Row]]:

@@ -52,17 +52,27 @@ def pools(secret: bytes, drawn: Sequence[Question]) -> Mapping[str, list[Row]]:
 
     None of them holds a drawn question inside it, so that the scanner drops no row.
     """
-    sealed = tuple(key(question.stem) for question in drawn)
-    problems = [
-        found
-        for task in TASKS
-        for found in _distinct(secret, task, "train", ROWS_OF_A_TASK, sealed)
-    ]
+    problems = [found for task in TASKS for found in _open(secret, task, drawn, ROWS_OF_A_TASK)]
     random.Random(_seed(secret, "order")).shuffle(problems)
     return {
         "reasoning-gym/direct": [_row(found, found.reference) for found in problems],
         "reasoning-gym/worked": [_row(found, found.steps) for found in problems],
     }
+
+
+def practice(secret: bytes, drawn: Sequence[Question], count: int) -> list[Question]:
+    """So many questions of each task that follow on those of the pools."""
+    return [
+        _question(found)
+        for task in TASKS
+        for found in [*_open(secret, task, drawn, ROWS_OF_A_TASK + count)][ROWS_OF_A_TASK:]
+    ]
+
+
+def _open(secret: bytes, task: Task, drawn: Sequence[Question], count: int) -> Iterator[Problem]:
+    """The first problems outside the splits that hold no drawn question."""
+    sealed = tuple(key(question.stem) for question in drawn)
+    return _distinct(secret, task, "train", count, sealed)
 
 
 def _distinct(

@@ -92,6 +92,12 @@ class Own:
                 drawn[split] += [_question(next(order)) for _ in range(count)]
         return drawn
 
+    def practice(
+        self, secret: bytes, drawn: Mapping[Split, Sequence[Question]], count: int
+    ) -> Sequence[Question]:
+        """None: every question that is not drawn is trained on."""
+        return ()
+
     def pools(
         self, secret: bytes, drawn: Mapping[Split, Sequence[Question]]
     ) -> Mapping[str, Sequence[AnyRow]]:
