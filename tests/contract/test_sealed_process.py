@@ -1,5 +1,6 @@
 """What only a process can do: die, hang, be confined, outlive nobody."""
 
+import json
 import os
 import signal
 import stat
@@ -14,11 +15,11 @@ from pathlib import Path
 import pytest
 
 from rsi_master.adapters.sealed.client import Patience, SealedProcess
-from rsi_master.adapters.sealed.sealing import seal
-from rsi_master.core.artifact import Row
-from rsi_master.core.errors import Misuse, SealUnavailable
+from rsi_master.adapters.sealed.sealing import Items, seal, survey
+from rsi_master.core.artifact import Problem, Row
+from rsi_master.core.errors import Misuse, Refused, SealUnavailable
 from rsi_master.core.probe import Window
-from rsi_master.core.score import EvaluationResult
+from rsi_master.core.score import Drawn, EvaluationResult
 from rsi_master.core.sealed_wire import FRAME_LIMIT
 from rsi_master.programs.nano.weights import base_folder
 from rsi_master.programs.sealed.hardening import SEALED_UID
@@ -244,7 +245,7 @@ def test_a_damaged_set_is_refused_by_name(folder: Path, base: Path, tmp_path: Pa
 
 
 def test_sealing_an_unknown_benchmark_says_which_there_are(base: Path, tmp_path: Path) -> None:
-    with pytest.raises(SealUnavailable, match=r"'gpqa' is not installed; there are: .*sketch"):
+    with pytest.raises(Refused, match=r"'gpqa' is not installed; there are: .*sketch"):
         seal("gpqa", base, tmp_path, {"dev": 1})
 
 
@@ -273,3 +274,35 @@ def test_nano_is_sealed_served_and_scored_by_its_own_base(tmp_path: Path) -> Non
         assert {answer.task for answer in probed.answers} == set(sealed.open().tasks)
         asked = [Row(prompt=a.prompt, completion=f" {a.reference}") for a in probed.answers]
         assert sealed.verify(asked) == ((None,),) * 14
+
+
+def test_own_questions_are_sealed_with_their_file_and_served_from_it(tmp_path: Path) -> None:
+    base, file = base_folder(), tmp_path / "mine.jsonl"
+    rows = (
+        {"prompt": f"Q: is {n} odd?\nA:", "answer": "no" if n % 2 else "yes"} for n in range(90)
+    )
+    file.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    counts: dict[Drawn, int] = {"dev": 10, "confirm": 12, "holdout": 14}
+    found = survey(file, base)
+    folder = seal("jsonl", base, tmp_path, counts, items=Items(file, found.digest))
+    assert {path.stat().st_mode & 0o777 for path in folder.iterdir()} == {0o600}
+    file.unlink()
+    with SealedProcess(folder, base) as sealed:
+        opened = sealed.open()
+        assert (opened.sizes["dev"], opened.sizes["holdout"]) == (10, 14)
+        assert (opened.tasks, opened.sources) == (("own",), ("own/prompts", "own/train"))
+        assert len(sealed.pool("own/train")) == 90 - 36
+        prompts = sealed.pool("own/prompts")
+        assert {type(row) for row in prompts} == {Problem}
+        assert len(sealed.scan(prompts).kept) == 90 - 36
+        result = sealed.evaluate("base#1", base, ("confirm",))
+        assert sum(result.scores[0].counts.values()) == 12
+        assert result.scores[0].counts["error"] == 0
+    given = folder / "given.jsonl"
+    given.write_bytes(given.read_bytes() + b"\n")
+    with SealedProcess(folder, base) as sealed, pytest.raises(SealUnavailable) as damaged:
+        sealed.open()
+    assert damaged.value.code == "SEAL_DAMAGED"
+    with pytest.raises(Refused) as none:
+        seal("jsonl", base, tmp_path, counts)
+    assert none.value.code == "NO_BENCHMARK_FILE"

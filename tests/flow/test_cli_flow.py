@@ -389,6 +389,15 @@ def owner(*words: str) -> Iterator["subprocess.Popen[str]"]:
                 process.kill()
 
 
+def test_a_base_that_is_no_language_model_cannot_be_asked(
+    place: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["try", str(run_of(place).path), "a"]) == 3
+    told = capsys.readouterr().err
+    assert told.startswith("rsi: NO_LANGUAGE_MODEL: the base of this run cannot be asked in words")
+    assert told.count("\n") == 1
+
+
 def test_the_report_of_a_finished_run_has_its_claim_and_its_verification(place: Path) -> None:
     folder = run_of(place)
     code, told = said("report", "--markdown", "--out", "told")

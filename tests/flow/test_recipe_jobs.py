@@ -23,6 +23,7 @@ from tests.flow.jobs import ROWS, SEED, Bench, Rows, result_of, write_checkpoint
 VERIFIERS = "rsi_master.testing.verifiers"
 LETTER = f"{VERIFIERS}:starts_with_letter"
 NEVER = f"{VERIFIERS}:never"
+AS_TOLD = f"{VERIFIERS}:as_told"
 PROMPTS: Rows = [{"prompt": row["prompt"]} for row in ROWS]
 PAIRS: Rows = [
     {"prompt": row["prompt"], "chosen": row["completion"], "rejected": " no"} for row in ROWS
@@ -178,6 +179,24 @@ def test_rejection_sampling_repeats_bit_by_bit_and_seeds_differ(bench: Bench) ->
     ]
     first, same, other = ((one / "model.safetensors").read_bytes() for one in found)
     assert first == same != other
+
+
+@pytest.mark.parametrize(
+    ("recipe", "spec"),
+    [
+        (GRPO, REWARD.model_copy(update={"steps": 2})),
+        (REJECTION, RESAMPLE.model_copy(update={"rounds": 1, "steps": 2})),
+    ],
+    ids=["grpo", "rejection"],
+)
+def test_answers_are_compared_with_the_reference_beside_their_prompt(
+    bench: Bench, recipe: Recipe, spec: RecipeSpec
+) -> None:
+    told: Rows = [{**row, "answer": "7"} for row in PROMPTS]
+    inputs = (bench.checkpoint(), bench.data([*told, {"prompt": "Q: a prompt without one"}]))
+    out = bench.train(f"{recipe.name}-told", recipe, config(spec, AS_TOLD), *inputs)
+    proved(bench, out, spec)
+    assert result_of(out).dropped["unverifiable"] == 1
 
 
 def test_rejection_sampling_needs_a_right_answer(bench: Bench) -> None:

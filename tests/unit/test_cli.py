@@ -29,7 +29,18 @@ def _elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 def test_help_is_the_table_of_contents(capsys: pytest.CaptureFixture[str]) -> None:
     assert main([]) == 0
     shown = capsys.readouterr().out
-    for name in ("demo", "init", "run", "resume", "status", "show", "graph", "verify", "act"):
+    for name in (
+        "demo",
+        "init",
+        "run",
+        "resume",
+        "status",
+        "show",
+        "try",
+        "graph",
+        "verify",
+        "act",
+    ):
         assert f"\n  {name} " in shown
 
 
@@ -127,7 +138,7 @@ def test_init_writes_a_contract_that_parses_to_the_defaults() -> None:
 
 def test_init_explains_every_key() -> None:
     text = contracts.fresh("mine")
-    whole = parse(text, "mine").model_dump(mode="json")
+    whole = parse(text, "mine").model_dump(mode="json", exclude_none=True)
     for name, value in whole.items():
         inner = value if isinstance(value, dict) else {name: value}
         assert all(f"\n{key} = " in text for key in inner), name
@@ -201,7 +212,7 @@ def test_act_lists_by_role_and_explains(capsys: pytest.CaptureFixture[str]) -> N
     assert "whole number, 1 to 20 (default 5)" in capsys.readouterr().out
 
 
-@pytest.mark.parametrize("command", ["show", "act"])
+@pytest.mark.parametrize("command", ["show", "act", "try"])
 def test_reading_loads_no_training_stack(command: str) -> None:
     code = (
         "import sys\n"

@@ -153,5 +153,18 @@ def test_every_rule_and_every_default_is_in_the_digest(path: tuple[str, ...]) ->
     assert " != " in difference
 
 
+def test_a_key_that_was_added_later_counts_only_where_it_is_set() -> None:
+    contract = parse(TEXT, "a")
+    before = contract.model_dump(mode="json")
+    for section, added in ADDED.items():
+        assert {name: before[section].pop(name) for name in added} == added
+    assert contract.digest() == digest(encode(before))
+    given = f"sha256:{'b' * 64}"
+    items = TEXT.replace("[budget]", f'[evaluator]\nitems = "{given}"\n\n[budget]')
+    assert parse(items, "b").digest() != contract.digest()
+    path = refusal(items.replace(given, "my.jsonl"))
+    assert "evaluator.items = 'my.jsonl'" in path.message
+
+
 def test_equal_contracts_do_not_differ() -> None:
     assert parse(TEXT, "a").differences(parse(TEXT, "b")) == ()

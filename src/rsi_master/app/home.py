@@ -44,6 +44,18 @@ class Home:
         """The folder of a base that was prepared here."""
         return self.root / "bases" / name
 
+    def link_items(self, digest: str, file: Path) -> None:
+        """Remember where the file of a person's own questions lies; contracts name its digest."""
+        self.prepare()
+        link = self._items(digest)
+        link.parent.mkdir(exist_ok=True, mode=0o700)
+        link.write_bytes(os.fsencode(file.absolute()) + b"\n")
+
+    def items(self, digest: str) -> Path | None:
+        """Where that file lay; None when it was never named here."""
+        link = self._items(digest)
+        return Path(os.fsdecode(link.read_bytes()[:-1])) if link.is_file() else None
+
     def tokens(self, run: str) -> Path:
         """Hashes of the lasting tokens of a run."""
         return self._private(run) / "tokens.json"
@@ -90,6 +102,9 @@ class Home:
         if folder.is_symlink() or folder.stat().st_uid != os.getuid():
             raise Refused("SOCKET_FOLDER", f"{folder} belongs to another user; remove it")
         return folder / f"{run[-36:]}.sock"
+
+    def _items(self, digest: str) -> Path:
+        return self.root / "benchmarks" / digest.removeprefix("sha256:")
 
     def _private(self, run: str) -> Path:
         return self.root / "runs" / run

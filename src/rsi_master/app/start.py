@@ -10,7 +10,7 @@ from importlib.metadata import entry_points
 from pathlib import Path
 
 from rsi_master.adapters.sandbox.isolation import choose, probe
-from rsi_master.adapters.sealed.sealing import seal
+from rsi_master.adapters.sealed.sealing import Items, seal
 from rsi_master.adapters.store.objects import digest_of
 from rsi_master.adapters.system import Uuid7
 from rsi_master.agents.agent import Agent
@@ -27,7 +27,7 @@ from rsi_master.app.server import serving
 from rsi_master.core.action import OS, Amounts, Caller, Role
 from rsi_master.core.budget import Books, Costs
 from rsi_master.core.contract import Contract, parse
-from rsi_master.core.errors import Refused
+from rsi_master.core.errors import Misuse, Refused
 from rsi_master.core.event import Event
 from rsi_master.core.recipe import Recipe
 from rsi_master.core.run import OwnerStarted, RunFinished, RunOpened, TurnRole
@@ -42,19 +42,26 @@ BENCHMARKS = "rsi_master.benchmarks"
 LEAST_TRAINING = 10.0
 
 
-def create(text: str, origin: str, parent: Path, home: Home) -> RunFolder:
-    """A new run folder under `parent`, its items sealed, its contract frozen."""
+def create(
+    text: str, origin: str, parent: Path, home: Home, questions: Path | None = None
+) -> RunFolder:
+    """A new run folder under `parent`, its items sealed, its contract frozen.
+
+    `questions` is the file that the contract names by digest, where this home does not know it.
+    """
     contract = parse(text, origin)
     recipes = plugins.recipes(contract.policy.recipes)
     base = bases.find(contract.base.name, home)
     check_base(contract, base)
     check_budget(contract)
     check_benchmark(contract)
+    items = _items(contract, home, questions)
     choose(probe(), floor_of(contract))
     signer = signing_key(home)
     _make(parent)
     run = f"{contract.name}-{Uuid7().fresh()}"
-    sealed = seal(contract.evaluator.benchmark, base, home.root, _counts(contract))
+    benchmark = contract.evaluator.benchmark
+    sealed = seal(benchmark, base, home.root, _counts(contract), items=items)
     check_sources(contract, recipes, sealed)
     folder = RunFolder(parent.absolute() / run)
     folder.path.mkdir(parents=True)
@@ -141,6 +148,25 @@ def check_benchmark(contract: Contract) -> None:
         raise Refused(
             "BENCHMARK_MISSING", f"benchmark {name!r} is not installed; installed: {known}"
         )
+
+
+def _items(contract: Contract, home: Home, questions: Path | None) -> Items | None:
+    """The file of questions that the contract names; raises Refused where nobody says where it is,
+    Misuse where one is given that no contract asks for."""
+    digest = contract.evaluator.items
+    if digest is None:
+        if questions is not None:
+            raise Misuse("BENCHMARK_FILE_UNUSED", "the contract names no evaluator.items")
+        return None
+    path = questions or home.items(digest)
+    if path is None or not path.exists():
+        where = f"it lay at {path}" if path else f"{home.root} does not know where it lies"
+        raise Refused(
+            "BENCHMARK_FILE_MISSING",
+            f"evaluator.items = {digest}: {where}; name the file: `rsi run CONTRACT --benchmark "
+            "FILE`",
+        )
+    return Items(path, digest)
 
 
 def check_sources(contract: Contract, recipes: Mapping[str, Recipe], sealed: Path) -> None:

@@ -50,6 +50,16 @@ class Prompt(Value):
         return ()
 
 
+class Problem(Prompt):
+    """A prompt with its known answer: for a verifier to compare with, not to learn."""
+
+    answer: str
+
+    def answers(self) -> tuple[str, ...]:
+        """The known answer, which is scanned like one to learn."""
+        return (self.answer,)
+
+
 class Pair(Value):
     """A preference: of two answers to the prompt, `chosen` is the better one."""
 
@@ -64,7 +74,7 @@ class Pair(Value):
         return (self.chosen, self.rejected)
 
 
-AnyRow: TypeAlias = Row | Prompt | Pair
+AnyRow: TypeAlias = Row | Prompt | Problem | Pair
 ROW: Final[TypeAdapter[AnyRow]] = TypeAdapter(AnyRow)
 
 

@@ -22,7 +22,7 @@ Share = Annotated[float, Field(gt=0, le=1)]
 
 # Keys of contract version 1 that the first release did not have, with their defaults.
 ADDED: Mapping[str, Mapping[str, object]] = {
-    "evaluator": {"practice": 8},
+    "evaluator": {"practice": 8, "items": None},
     "policy": {"seeds_of_promotion": 1, "promoted": 2},
     "research": {"probes_per_worker": 6},
 }
@@ -57,10 +57,12 @@ class Base(Section):
 
 
 class Evaluator(Section):
-    """The fixed evaluator: a benchmark, items drawn per task and split, open practice questions per
-    task, the device seconds that one evaluation of a checkpoint may take, the form of feedback."""
+    """The fixed evaluator: a benchmark, the digest of the file that its items come from if a person
+    gives one, items drawn per task and split, open practice questions per task, the device seconds
+    that one evaluation of a checkpoint may take, the form of feedback."""
 
     benchmark: Name = "nano"
+    items: Annotated[str, Field(pattern=r"^sha256:[0-9a-f]{64}$")] | None = None
     dev: Annotated[int, Field(ge=1, le=10_000)] = 60
     confirm: Annotated[int, Field(ge=1, le=10_000)] = 80
     holdout: Annotated[int, Field(ge=1, le=10_000)] = 120

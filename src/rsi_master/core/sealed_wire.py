@@ -8,7 +8,7 @@ from typing import Annotated, Final, Generic, Literal, TypeVar
 
 from pydantic import Field, TypeAdapter
 
-from rsi_master.core.artifact import AnyRow
+from rsi_master.core.artifact import AnyRow, Digest
 from rsi_master.core.errors import Broken, Misuse, PolicyDenied, RsiError, SealUnavailable
 from rsi_master.core.model import Value
 from rsi_master.core.probe import Window
@@ -90,6 +90,16 @@ class PoolRows(Value):
     """The rows of one source."""
 
     rows: tuple[AnyRow, ...]
+
+
+class Survey(Value):
+    """What a file of questions holds: its digest, different rows, different questions by task, and
+    the tokens that an output to them may have."""
+
+    digest: Digest
+    rows: int
+    questions: dict[str, int]
+    tokens: int
 
 
 class VerifiedRows(Value):

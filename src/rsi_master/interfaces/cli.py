@@ -15,7 +15,6 @@ from rich.console import Console
 
 from rsi_master.app.home import Home
 from rsi_master.core.action import Role
-from rsi_master.core.errors import Misuse
 from rsi_master.interfaces import bases, runs
 from rsi_master.interfaces.failures import BROKEN, INTERRUPTED, failure
 from rsi_master.interfaces.runs import RUNS
@@ -75,30 +74,27 @@ def init(
     profile: Annotated[
         str, typer.Option(metavar="PROFILE", help="nano, or smollm2 after `rsi base add smollm2`.")
     ] = "nano",
+    benchmark: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE", help='Your own questions: JSONL of {"prompt": …, "answer": …}.'
+        ),
+    ] = None,
 ) -> int:
     """Write a contract to start from; that of nano explains every key."""
-    from rsi_master.app import contracts  # noqa: PLC0415 - late: only runs need it
-    from rsi_master.interfaces import words  # noqa: PLC0415 - late
+    from rsi_master.interfaces import beginning  # noqa: PLC0415 - late: only runs need it
 
     path = out or Path(f"{name}.toml")
-    text = contracts.fresh(name, profile)
-    try:
-        with path.open("x", encoding="utf-8") as file:
-            file.write(text)
-    except FileExistsError as cause:
-        raise Misuse(
-            "EXISTS", f"{path} exists and is not overwritten; name another --out"
-        ) from cause
-    except OSError as cause:
-        raise Misuse("UNWRITABLE", f"{path} cannot be written: {cause.strerror}") from cause
-    file_name = words.shown(path)
-    typer.echo(f"wrote {file_name}; edit it, then: {words.program()} run {file_name}")
+    typer.echo(beginning.write(path, beginning.Wanted(name, profile, benchmark), Home.default()))
     return 0
 
 
 @app.command()
 def run(
     contract: Annotated[Path, typer.Argument(metavar="CONTRACT", help="A contract file (TOML).")],
+    benchmark: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Where its evaluator.items lie now.")
+    ] = None,
     folder: RunsFolder = RUNS,
     as_json: Json = False,
 ) -> int:
@@ -106,7 +102,8 @@ def run(
     from rsi_master.interfaces import launch  # noqa: PLC0415 - late: it loads the whole system
 
     home = Home.default()
-    run_folder = launch.begin(launch.contract_text(contract), str(contract), folder, home)
+    text = launch.contract_text(contract)
+    run_folder = launch.begin(text, str(contract), folder, home, benchmark)
     return launch.work(run_folder, home, as_json)
 
 
@@ -164,6 +161,32 @@ def show(
     found = sheet(record, meant)
     typer.echo(found.json() if as_json else found.text())
     return 0
+
+
+@app.command("try")
+def try_(
+    name: Annotated[str, typer.Argument(metavar="RUN", help="A run folder or a part of its id.")],
+    prompts: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="PROMPT", help="Else lines of stdin: a prompt, or JSON with one; else data."
+        ),
+    ] = None,
+    experiment: Annotated[
+        str, typer.Option(metavar="ID", help="Whose checkpoint answers: its id, or champion.")
+    ] = "champion",
+    tokens: Annotated[
+        int, typer.Option(min=1, max=4096, help="Tokens that an answer may have.")
+    ] = 128,
+    folder: RunsFolder = RUNS,
+    as_json: Json = False,
+) -> int:
+    """Ask base and champion side by side, decoded as the evaluator does it."""
+    from rsi_master.app.reader import read  # noqa: PLC0415 - late: not every command reads
+    from rsi_master.interfaces import trial  # noqa: PLC0415 - late
+
+    wanted = trial.Wanted(prompts or [], experiment, tokens, as_json)
+    return trial.compare(read(runs.find(name, folder)), wanted, sys.stdin)
 
 
 @app.command()

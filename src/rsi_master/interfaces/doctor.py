@@ -24,6 +24,7 @@ DEFAULT_BASE = "nano"
 DEFAULT_RECIPE = "sft"
 DEFAULT_FLOOR: JobTier = "landlock"
 DISK_BYTES = 500_000_000
+INSTALL = "run `make setup` in the checkout, or install rsi-master[train]"
 
 
 class Check(Value):
@@ -107,7 +108,7 @@ def _recipes() -> Iterator[Check]:
     packages = {module.partition(".")[0] for module in preload} | {"torch", "trl", "peft"}
     absent = sorted(name for name in packages if importlib.util.find_spec(name) is None)
     if absent:
-        detail = f"{', '.join(absent)} not installed; run `make setup` in the checkout"
+        detail = f"{', '.join(absent)} not installed; {INSTALL}"
         yield Check(name="training", state="missing", detail=detail)
     else:
         yield Check(name="training", state="ok", detail="the training stack is installed")

@@ -113,6 +113,7 @@ def _next(end: Ending, path: str) -> list[str]:
         (f"graph {path}", "who tried what, and the way to the champion"),
     ]
     if end.champion is not None:
+        steps.append((f"try {path}", "base and champion asked side by side"))
         take = f"show champion --run {path} --out champion"
         steps.append((take, "its weights and tokenizer, for transformers"))
     return [line for command, why in steps for line in (f"  # {why}", f"  {rsi} {command}")]

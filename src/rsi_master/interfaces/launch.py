@@ -16,9 +16,11 @@ from rsi_master.interfaces.board import Pulse
 from rsi_master.interfaces.progress import Display, JsonLines, Plain, Progress, Screen
 
 
-def begin(text: str, origin: str, parent: Path, home: Home) -> RunFolder:
+def begin(
+    text: str, origin: str, parent: Path, home: Home, questions: Path | None = None
+) -> RunFolder:
     """A new run under that contract; says where its folder is."""
-    folder = start.create(text, origin, parent, home)
+    folder = start.create(text, origin, parent, home, questions)
     typer.echo(f"run folder: {words.shown(folder.path)}", err=True)
     return folder
 

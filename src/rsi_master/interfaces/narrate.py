@@ -41,6 +41,7 @@ from rsi_master.core.run import (
 )
 from rsi_master.core.state import State
 from rsi_master.interfaces import words
+from rsi_master.interfaces.resolution import ASSUMED, resolution
 
 
 @dataclass(frozen=True)
@@ -82,7 +83,11 @@ def _(fact: RunOpened, event: Event, state: State) -> Told:
     size = f", {fact.parameters:,} parameters" if fact.parameters else ""
     sealed = fact.sealed
     tasks = words.listed(sealed.tasks)
-    return "run", f"{fact.run} opens: base{size}; sealed benchmark {sealed.benchmark} ({tasks})"
+    shows = resolution(sealed.sizes)
+    return "run", (
+        f"{fact.run} opens: base{size}; sealed benchmark {sealed.benchmark} ({tasks}), "
+        f"which shows {shows} ({ASSUMED})"
+    )
 
 
 @_tell.register

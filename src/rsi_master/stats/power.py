@@ -21,6 +21,8 @@ def detectable_difference(
     a = z_alpha * math.sqrt(discordance)
     square = n + z_beta**2
     constant = a**2 - z_beta**2 * discordance
-    root = math.sqrt(n * a**2 - square * constant)
-    found = (math.sqrt(n) * a + root) / square
+    discriminant = n * a**2 - square * constant
+    if discriminant < 0:  # fewer than z_alpha**2 items show nothing
+        return None
+    found = (math.sqrt(n) * a + math.sqrt(discriminant)) / square
     return found if found <= discordance else None

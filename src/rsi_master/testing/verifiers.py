@@ -25,3 +25,10 @@ def never(prompt: str, answer: str) -> float | None:
 def broken(prompt: str, answer: str) -> float | None:
     """Points that are none, for every answer that is not empty."""
     return 7.0 if answer else 0.0
+
+
+def as_told(prompt: str, answer: str, reference: str | None = None) -> float | None:
+    """1 where an answer begins with a digit and the reference too, or neither; None without one."""
+    if reference is None:
+        return None
+    return float(answer[:1].isdecimal() == reference[:1].isdecimal())

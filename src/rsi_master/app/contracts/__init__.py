@@ -1,19 +1,57 @@
-"""Contracts that come with the package: the demonstration, and one to start from by profile."""
+"""Contracts that come with the package: the demonstration, and those to start from."""
 
 import json
 from collections.abc import Mapping
+from dataclasses import asdict, dataclass
 from importlib.resources import files
 from string import Template
 from typing import Final
 
 from rsi_master.app import bases
 from rsi_master.app.home import Home
+from rsi_master.app.questions import Questions
 from rsi_master.core.contract import parse
 from rsi_master.core.errors import Misuse, Refused
+from rsi_master.core.score import Split
 
 BASE: Final = "nano"
-# A profile is a base, after which it is named, with the benchmark and the budget that suit it.
-PROFILES: Final[Mapping[str, str]] = {BASE: "fresh.toml", "smollm2": "smollm2.toml"}
+
+
+@dataclass(frozen=True)
+class Means:
+    """What a run on own questions may use, by the size of its base."""
+
+    seconds: float
+    device_seconds: int
+    wall_seconds: int
+    evaluations: int
+    experiments: int
+    workers: int
+    experiments_per_worker: int
+
+
+@dataclass(frozen=True)
+class Profile:
+    """A base, after which it is named: its benchmark's template, and for own questions the means
+    and the most of them that each split takes over all tasks."""
+
+    template: str
+    means: Means
+    most: Mapping[Split, int]
+
+
+PROFILES: Final[Mapping[str, Profile]] = {
+    BASE: Profile(
+        "fresh.toml",
+        Means(120.0, 4000, 3600, 80, 12, 8, 3),
+        {"dev": 400, "confirm": 600, "holdout": 1000},
+    ),
+    "smollm2": Profile(
+        "smollm2.toml",
+        Means(400.0, 20000, 3600, 24, 8, 6, 2),
+        {"dev": 40, "confirm": 64, "holdout": 96},
+    ),
+}
 
 
 def demo(seed: int) -> str:
@@ -27,10 +65,29 @@ def fresh(name: str, profile: str = BASE) -> str:
 
     The contract of `nano` explains every key and sets it to its default.
     """
+    text = _fill(known(profile).template, profile, name=json.dumps(name))
+    return _parsed(text, name)
+
+
+def own(name: str, profile: str, questions: Questions) -> str:
+    """A contract of that profile on a person's own questions; raises as `fresh`."""
+    values = {key: f"{value:g}" for key, value in asdict(known(profile).means).items()}
+    values |= {split: str(count) for split, count in questions.each.items()}
+    values |= {"name": json.dumps(name), "items": questions.found.digest}
+    values["seconds"] = str(known(profile).means.seconds)
+    return _parsed(_fill("own.toml", profile, **values), name)
+
+
+def known(profile: str) -> Profile:
+    """The profile of a word; raises Misuse with those that there are."""
     if profile not in PROFILES:
-        known = ", ".join(PROFILES)
-        raise Misuse("PROFILE", f"there is no profile {profile!r}; there are: {known}")
-    text = _fill(PROFILES[profile], profile, name=json.dumps(name))
+        names = ", ".join(PROFILES)
+        raise Misuse("PROFILE", f"there is no profile {profile!r}; there are: {names}")
+    return PROFILES[profile]
+
+
+def _parsed(text: str, name: str) -> str:
+    """The text, which a name alone can make a bad contract."""
     try:
         parse(text, "the new contract")
     except Refused as cause:

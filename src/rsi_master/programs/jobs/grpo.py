@@ -55,8 +55,8 @@ def run(folder: Path) -> None:
 
 
 def _train(work: Work[GrpoSpec]) -> PreTrainedModel | PeftModel:
-    spec, verify = work.spec, verifier.load(work.config.verifier)
-    found = rows.load(work.inputs, Prompt)
+    spec, found = work.spec, rows.load(work.inputs, Prompt)
+    verify = verifier.load(work.config.verifier, found)
     known = verifier.known(found, verify, work.progress.dropped)
     fits = rows.fitting(known, work.tokenizer, spec.max_length, work.progress.dropped)
     steps = work.plan(len(fits))

@@ -25,9 +25,10 @@ def run(folder: Path) -> None:
 
 
 def _train(work: Work[RejectionSpec]) -> PreTrainedModel | PeftModel:
-    spec, verify, dropped = work.spec, verifier.load(work.config.verifier), work.progress.dropped
-    found = verifier.known(rows.load(work.inputs, Prompt), verify, dropped)
-    asked = rows.fitting(found, work.tokenizer, spec.max_length, dropped)
+    spec, dropped, found = work.spec, work.progress.dropped, rows.load(work.inputs, Prompt)
+    verify = verifier.load(work.config.verifier, found)
+    known = verifier.known(found, verify, dropped)
+    asked = rows.fitting(known, work.tokenizer, spec.max_length, dropped)
     work.plan(len(asked))
     Random(work.config.seed).shuffle(asked)
     kept = rows.load(work.inputs, Row, "demonstrations")

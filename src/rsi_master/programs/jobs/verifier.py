@@ -1,10 +1,11 @@
-"""The benchmark's open verifier in a job: points for an answer, from the prompt alone."""
+"""The benchmark's open verifier in a job: points for an answer, from the prompt alone or from the
+answer that is known to it."""
 
 import importlib
 from collections import Counter
 from collections.abc import Callable, Sequence
 
-from rsi_master.core.artifact import Prompt
+from rsi_master.core.artifact import Problem, Prompt
 from rsi_master.domains.training.result import Drop
 from rsi_master.programs.jobs.result import Untrainable
 
@@ -12,16 +13,23 @@ Verifier = Callable[[str, str], float | None]
 """Points in 0..1 for (prompt, answer); None for a prompt that it does not know."""
 
 
-def load(entry: str | None) -> Verifier:
-    """The function `module:name`; raises Untrainable where there is none."""
+def load(entry: str | None, prompts: Sequence[Prompt] = ()) -> Verifier:
+    """The function `module:name`, which is given the known answer of each prompt that bears one
+    as well; raises Untrainable where there is none."""
     if entry is None:
         raise Untrainable("NO_VERIFIER", "the benchmark has no open verifier")
     module, _, name = entry.partition(":")
     try:
-        found: Verifier = getattr(importlib.import_module(module), name)
+        found: Callable[..., float | None] = getattr(importlib.import_module(module), name)
     except (ImportError, AttributeError) as cause:
         raise Untrainable("NO_VERIFIER", f"verifier {entry} cannot be loaded: {cause}") from cause
-    return found
+    answers = {row.prompt: row.answer for row in prompts if isinstance(row, Problem)}
+
+    def verify(prompt: str, answer: str) -> float | None:
+        more = (answers[prompt],) if prompt in answers else ()
+        return found(prompt, answer, *more)
+
+    return verify
 
 
 def known(prompts: Sequence[Prompt], verify: Verifier, dropped: Counter[Drop]) -> list[Prompt]:

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib.metadata import entry_points
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from rsi_master.core.artifact import AnyRow
 from rsi_master.core.errors import Refused
@@ -87,7 +87,8 @@ class Benchmark(Protocol):
     @property
     def verifier(self) -> str | None:
         """The open verifier as `module:function` of (prompt, answer), for training jobs to import:
-        points in 0..1, None for a prompt that it does not know, as every evaluated one."""
+        points in 0..1, None for a prompt that it does not know, as every evaluated one. For prompts
+        that bear their answer (`Problem`), that is the third argument."""
 
     def draw(self, secret: bytes, counts: Mapping[Split, int]) -> Mapping[Split, list[Question]]:
         """So many questions of each task for each split, fixed by the secret."""
@@ -115,11 +116,48 @@ class Benchmark(Protocol):
         """A model of the base's architecture with the base's weights."""
 
 
-def find(name: str) -> Benchmark:
-    """The installed benchmark of that name; raises Refused with the names that there are."""
+@runtime_checkable
+class Given(Protocol):
+    """A benchmark that was made of a file: a sealed set keeps the file to make it again."""
+
+    @property
+    def given(self) -> bytes:
+        """The bytes of the file."""
+
+
+@runtime_checkable
+class FromFile(Protocol):
+    """What the name of a benchmark stands for whose questions a person gives in a file."""
+
+    def of(self, data: bytes, base: Base) -> Benchmark:
+        """The benchmark of these bytes for that base, equal for equal arguments. Raises Misuse for
+        a file that cannot be used, in one line with row, value and fix."""
+
+
+def find(name: str, base: Base, given: bytes | None = None) -> Benchmark:
+    """The installed benchmark of that name, of the given file where it wants one; raises Refused
+    with the names that there are, and where a file is missing or has no use."""
+    found = _installed(name)
+    if isinstance(found, FromFile):
+        if given is None:
+            raise Refused(
+                "NO_BENCHMARK_FILE",
+                f"benchmark {name!r} takes its questions from a file; `rsi init NAME --benchmark "
+                "FILE` writes a contract that names it",
+            )
+        return found.of(given, base)
+    if given is not None:
+        raise Refused(
+            "BENCHMARK_FILE_UNUSED",
+            f"benchmark {name!r} draws its own questions; remove evaluator.items from the contract",
+        )
+    return found
+
+
+def _installed(name: str) -> Benchmark | FromFile:
     known = {entry.name: entry for entry in entry_points(group=GROUP)}
     if name not in known:
         names = ", ".join(sorted(known)) or "none"
         raise Refused("NO_BENCHMARK", f"benchmark {name!r} is not installed; there are: {names}")
-    found: Benchmark = known[name].load()
+    found: Benchmark | FromFile = known[name].load()
     return found

@@ -1,12 +1,12 @@
 """The protocol: all that turns a checkpoint into a score, apart from the items, as one digest."""
 
-import importlib.metadata
 from pathlib import Path
 from typing import Final
 
 from rsi_master import stats
 from rsi_master.core.canonical import digest, encode
 from rsi_master.domains.training import tensors
+from rsi_master.programs import stack
 from rsi_master.programs.sealed.benchmark import Base, Benchmark
 
 DENOMINATOR: Final = (
@@ -21,7 +21,8 @@ _MODULES: Final = (Path(tensors.__file__),)
 def protocol_digest(benchmark: Benchmark, base: Base) -> str:
     """Digest of sources, decoding, tokenizer and configuration of the base, and library versions.
 
-    Another version of a library may generate other tokens from equal weights.
+    Another version of a library may generate other tokens from equal weights. Raises Refused where
+    one is not installed.
     """
     rules = {
         "benchmark": benchmark.name,
@@ -29,7 +30,7 @@ def protocol_digest(benchmark: Benchmark, base: Base) -> str:
         "decoding": benchmark.decoding.model_dump(mode="json"),
         "grader": digest(benchmark.grader_source()),
         "sources": _sources(),
-        "versions": {name: importlib.metadata.version(name) for name in benchmark.libraries},
+        "versions": stack.versions(benchmark.libraries),
         "base": {n: digest(data) for n, data in base.files.items() if n.endswith(".json")},
         "denominator": DENOMINATOR,
     }

@@ -20,24 +20,27 @@ from rsi_master.core.score import Drawn, Split
 from rsi_master.core.sealed import SealedSet
 from rsi_master.core.sealed_wire import CHECKPOINT_FILE
 from rsi_master.domains.training.tensors import Unreadable
-from rsi_master.programs.sealed.benchmark import Base, Benchmark, Item, Question, find
+from rsi_master.programs.sealed.benchmark import Base, Benchmark, Given, Item, Question, find
 from rsi_master.programs.sealed.protocol import protocol_digest
 from rsi_master.programs.sealed.scanner import Scanner
 from rsi_master.programs.sealed.weights import Weights
 
 OPENINGS = "openings.jsonl"
+GIVEN = "given.jsonl"
 PRACTICE = "practice.jsonl"
 _SPLITS: tuple[Split, ...] = get_args(Split)
 
 
 class Manifest(Value):
     """`set.json`: what is open about the set, the digests of its pools and its practice questions,
-    and what kind of rows each pool that is not empty holds."""
+    what kind of rows each pool that is not empty holds, and the digest of the file that a person
+    gave, if any."""
 
     set_version: Literal[1] = 1
     public: SealedSet
     pools: dict[str, Digest] = Field(default_factory=dict)
     holds: dict[str, RowKind] = Field(default_factory=dict)
+    given: Digest | None = None
     practice: Digest | None = None
 
 
@@ -87,13 +90,20 @@ def seal(
         practice=len(practice),
     )
     digests = {name: digest(_lines(rows)) for name, rows in pools.items()}
+    given = benchmark.given if isinstance(benchmark, Given) else None
     manifest = Manifest(
-        public=public, pools=digests, holds=holds, practice=digest(_lines(practice))
+        public=public,
+        pools=digests,
+        holds=holds,
+        given=None if given is None else digest(given),
+        practice=digest(_lines(practice)),
     )
     files = {"secret": secret, "set.json": manifest.model_dump_json(indent=2).encode() + b"\n"}
     files |= {f"items.{split}.jsonl": _lines(found) for split, found in items.items()}
     files |= {_pool_file(source): _lines(rows) for source, rows in pools.items()}
     files |= {PRACTICE: _lines(practice), OPENINGS: b""}
+    if given is not None:
+        files[GIVEN] = given
     return _write(home / "sealed", public.digest.removeprefix("sha256:")[:16], files)
 
 
@@ -107,7 +117,8 @@ def load(folder: Path, base_folder: Path) -> Vault:
         raise SealUnavailable("SEAL_DAMAGED", f"items of {folder} differ from their commitment")
     pools = {source: _read_pool(folder, manifest, source) for source in public.sources}
     practice = _read_practice(folder, manifest)
-    base, benchmark = read_base(base_folder), find(public.benchmark)
+    base = read_base(base_folder)
+    benchmark = find(public.benchmark, base, _given(folder, manifest))
     if base.weights.digest() != public.base:
         raise SealUnavailable("SEAL_BASE", f"{base_folder} is not the base that was sealed with")
     if protocol_digest(benchmark, base) != public.protocol:
@@ -209,6 +220,15 @@ def _read(path: Path) -> bytes:
         return path.read_bytes()
     except OSError as cause:
         raise SealUnavailable("SEAL_MISSING", f"{path}: {cause.strerror}") from cause
+
+
+def _given(folder: Path, manifest: Manifest) -> bytes | None:
+    if manifest.given is None:
+        return None
+    data = _read(folder / GIVEN)
+    if digest(data) != manifest.given:
+        raise SealUnavailable("SEAL_DAMAGED", f"{folder / GIVEN} differs from its digest")
+    return data
 
 
 def _read_items(folder: Path, split: Split) -> tuple[Item, ...]:

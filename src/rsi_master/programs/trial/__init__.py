@@ -1,0 +1,1 @@
+"""Asks a base and a checkpoint the same prompts; started by name."""
