@@ -48,10 +48,10 @@ Nano is a base model of 0.6 million parameters that trains in seconds, and seven
 for it. The base knows the single steps of every task; where several must be joined (sums, chain,
 facts, calls) it fails when it is asked. How far a training gets it is a matter of data, style,
 length, order and method. This page says what each choice was worth, so that a strategy can be
-judged by how near it comes to the best one here. The trainings are those of the bench: a run of
-today takes whole pools and has the recipe `sft` alone, so that it cannot choose rows by task or
-verifier, merge, or do what needs rewards; the first lineage below is an example of what it can. Its
-defaults are meant for larger models: here rates of 0.001 to 0.003 and batches of 8 are right.
+judged by how near it comes to the best one here. The trainings are those of the bench, which has
+scripts of its own for what is not supervised. A run has recipes for these methods, and filters and
+mixtures of pools; what it cannot do is to choose rows by task. Its defaults are meant for larger
+models: here rates of 0.001 to 0.003 and batches of 8 are right.
 
 | task | what is asked |
 |---|---|

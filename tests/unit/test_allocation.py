@@ -9,7 +9,7 @@ from rsi_master.core.event import Fact
 from rsi_master.core.run import ActionIntended
 from rsi_master.core.state import State
 from rsi_master.core.turn import Limits
-from rsi_master.research.allocation import directions, limits
+from rsi_master.research.allocation import conclusion, directions, limits, verifications
 from rsi_master.testing import tape
 from rsi_master.testing.rig import Section, sketch_contract
 
@@ -46,8 +46,42 @@ def test_workers_side_by_side_and_in_all_are_bounded() -> None:
     two = (*one, tape.worker("w2"))
     assert allowed(*two, research=research).workers_now == 0
     done = (*two, tape.finalised("w1"), tape.finalised("w2"))
-    assert allowed(*done, research=research).workers_now == 1
+    assert allowed(*done, research=research).workers_now == 0
+    assert allowed(*done, research=research).verifying_now == 1
     assert allowed(*done, research=research).verifications == 1
+
+
+@pytest.mark.parametrize(("workers", "explore"), [(1, 1), (2, 1), (3, 2), (8, 6)])
+def test_workers_are_kept_for_the_verifications_but_never_all(workers: int, explore: int) -> None:
+    found = allowed(research={"workers": workers, "parallel_workers": 9})
+    assert (found.workers_now, found.verifying_now) == (explore, workers)
+
+
+@pytest.mark.parametrize(
+    ("total", "policy", "again"),
+    [(1, {}, 1), (4, {}, 1), (10, {}, 2), (40, {}, 2), (40, {"seeds_of_promotion": 3}, 6)],
+)
+def test_verifications_are_those_that_the_other_share_affords(
+    total: int, policy: Section, again: int
+) -> None:
+    contract = sketch_contract(budget={"experiments": total}, policy=policy)
+    assert verifications(contract) == again
+
+
+def test_exploring_ends_while_the_dearest_lineage_can_still_be_verified() -> None:
+    """Of ten experiments, a lineage of two keeps four for its two verifications, and one more."""
+    used = [*tape.life("a"), *tape.life("b", init="a")]
+    assert not allowed(*used).closing
+    more = [fact for at in range(3) for fact in tape.life(f"c{at}")]
+    assert not allowed(*used, *more).closing
+    last = tape.life("d")
+    assert allowed(*used, *more, *last).closing
+
+
+def test_exploring_ends_while_the_clock_still_covers_the_verifications() -> None:
+    took = tape.life("a")
+    assert not allowed(*took, budget={"wall_seconds": 300}).closing
+    assert conclusion(State.replay(sketch_contract(), tape.events(took)), sketch_contract()) > 0
 
 
 @pytest.mark.parametrize(

@@ -18,6 +18,7 @@ ALL = ("sft", "dpo", "grpo", "rejection", "merge")
 LIMITS = Limits(
     directions=2,
     workers_now=9,
+    verifying_now=9,
     experiments_each=2,
     verifications=5,
     promoted=2,

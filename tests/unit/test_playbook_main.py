@@ -25,6 +25,7 @@ from rsi_master.testing.rig import Rig
 LIMITS = Limits(
     directions=2,
     workers_now=2,
+    verifying_now=2,
     experiments_each=3,
     verifications=5,
     promoted=2,
@@ -133,7 +134,8 @@ def actions(moves: tuple[Move, ...]) -> list[str]:
 def test_directions_open_with_the_greatest_contrast_first() -> None:
     assert origins(decide(board(datasets=POOLS))) == ["q", "p"]
     more = replace(
-        board(datasets=POOLS), limits=LIMITS.model_copy(update={"directions": 9, "workers_now": 9})
+        board(datasets=POOLS),
+        limits=LIMITS.model_copy(update={"directions": 9, "workers_now": 9, "verifying_now": 9}),
     )
     assert origins(decide(more)) == ["q", "p", "r", "s"]
 
@@ -209,7 +211,7 @@ def test_a_verification_names_the_owner() -> None:
 
 
 def test_the_leaders_are_verified_on_every_fresh_seed_the_first_seed_first() -> None:
-    limits = LIMITS.model_copy(update={"seeds": 2, "workers_now": 9})
+    limits = LIMITS.model_copy(update={"seeds": 2, "workers_now": 9, "verifying_now": 9})
     moves = decide(replace(board(A, B, reviews=(review("b", "a"),)), limits=limits))
     found = [(move.arguments["replicates"], move.arguments["promotion"]) for move in moves]
     assert found == [("b", 0), ("a", 0), ("b", 1), ("a", 1)]
@@ -237,7 +239,7 @@ def test_what_was_verified_is_claimed_by_the_order_of_the_ranking() -> None:
     [
         {"closing": True, "verifications": 0},
         {"verifications": 0},
-        {"workers_now": 0, "closing": True, "verifications": 0},
+        {"verifying_now": 0, "closing": True, "verifications": 0},
     ],
 )
 def test_closing_opens_nothing_and_claims_what_there_is(limits: dict[str, object]) -> None:

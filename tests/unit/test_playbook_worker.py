@@ -30,6 +30,7 @@ from rsi_master.testing.rig import Rig, sketch_contract
 LIMITS = Limits(
     directions=2,
     workers_now=2,
+    verifying_now=2,
     experiments_each=3,
     verifications=5,
     promoted=2,

@@ -8,12 +8,14 @@ from rsi_master.core.run import Trigger, TurnRole
 class Limits(Value):
     """What allocation allows now; code computes it, roles choose within it.
 
-    `closing`: nothing more is explored. `verifications` may go on while they are above 0; at most
-    `promoted` recipes are verified, on `seeds` fresh seeds each.
+    `workers_now` may explore, `verifying_now` verify: some Workers are kept for that. `closing`:
+    nothing more is explored. `verifications` may go on while they are above 0; at most `promoted`
+    recipes are verified, on `seeds` fresh seeds each.
     """
 
     directions: int
     workers_now: int
+    verifying_now: int
     experiments_each: int
     verifications: int
     promoted: int

@@ -18,25 +18,55 @@ def directions(experiments: int) -> int:
 
 
 def limits(state: State, contract: Contract, closing: bool) -> Limits:
-    """What Main may open now."""
+    """What Main may open now. Workers, means and time for the verifications are kept back."""
     research, left = contract.research, state.books.left()
-    one = state.costs.scoring.plus(Amounts(experiments=1))
-    explored_and_verified = one.plus(one)
     late = contract.budget.wall_seconds - state.wall(state.at) < conclusion(state, contract)
     total = contract.budget.experiments
     wanted = min(directions(total), len(contract.policy.sources))
     each = max(1, min(research.experiments_per_worker, int(EXPLORING * total) // wanted))
     slots = research.parallel_workers - len(state.active_workers())
     workers_left = research.workers - len(state.graph.workers())
+    kept = min(verifications(contract), research.workers // 2)
+    one = state.costs.scoring.plus(Amounts(experiments=1))
+    spent = bool(left.lacking(reserve(state, contract).plus(one)))
     return Limits(
         directions=wanted,
-        workers_now=max(0, min(slots, workers_left)),
+        workers_now=max(0, min(slots, workers_left - kept)),
+        verifying_now=max(0, min(slots, workers_left)),
         experiments_each=each,
         verifications=0 if closing else max(0, min(left.experiments, workers_left)),
         promoted=contract.policy.promoted,
         seeds=contract.policy.seeds_of_promotion,
-        closing=closing or late or bool(left.lacking(explored_and_verified)),
+        closing=closing or late or spent,
     )
+
+
+def verifications(contract: Contract) -> int:
+    """How many lineages are trained again: each promoted recipe on each fresh seed, as far as the
+    share of the experiments goes that is not for exploring."""
+    share = int((1 - EXPLORING) * contract.budget.experiments)
+    return max(1, min(contract.policy.promoted * contract.policy.seeds_of_promotion, share))
+
+
+def reserve(state: State, contract: Contract) -> Amounts:
+    """What the verifications of the dearest lineage may cost: its trainings as they were reserved,
+    scored each. Before there is any, one experiment each."""
+    one = state.costs.scoring.plus(Amounts(experiments=1))
+    costs = {
+        name: one.plus(Amounts(device_seconds=known.queued.seconds))
+        for name, known in state.experiments.items()
+        if known.queued is not None
+    }
+    dearest = one
+    for name in costs:
+        whole = Amounts()
+        for step in (name, *ancestors(state, name)):
+            whole = whole.plus(costs.get(step, Amounts()))
+        dearest = max(dearest, whole, key=lambda cost: (cost.experiments, cost.device_seconds))
+    total = Amounts()
+    for _ in range(verifications(contract)):
+        total = total.plus(dearest)
+    return total
 
 
 def conclusion(state: State, contract: Contract) -> float:
@@ -48,6 +78,6 @@ def conclusion(state: State, contract: Contract) -> float:
         for name, experiment in state.experiments.items()
         if experiment.checkpoint is not None
     ]
-    again = contract.policy.promoted * contract.policy.seeds_of_promotion
+    again = verifications(contract)
     lanes = min(contract.devices.slots, contract.research.parallel_workers, again)
     return max(lineages, default=0.0) * (1 + again / lanes)

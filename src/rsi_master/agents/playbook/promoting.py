@@ -20,7 +20,7 @@ def promote(board: Board) -> tuple[Move, ...]:
         if (name, promotion) not in verified
     ]
     if wanted and board.limits.verifications:
-        opened = wanted[: board.limits.workers_now]
+        opened = wanted[: board.limits.verifying_now]
         return tuple(_verification(board, *one) for one in opened)
     if not chosen:
         return (_finish("the review shows no direction to beat the base"),)
