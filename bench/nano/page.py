@@ -77,9 +77,9 @@ with two such trainings at a time; on a quiet or another machine they differ. Nu
 a recipe are optimiser steps: of 8 rows, of 32 pairs for DPO, of 64 sampled answers for GRPO. SFT
 is the shipped recipe at a rate of 0.003 with a cosine schedule, where the name gives no other.
 
-The best lineage, the mixes, the merges and what is compared with more SFT were found by trying several settings on
-the questions of dev, most of them under the same seeds. Only the row of the holdout is free of that
-choice; the gains of the others are somewhat too good.
+The best lineage, the mixes, the merges and what is compared with more SFT were found by trying
+several settings on the questions of dev, most of them under the same seeds. Only the row of the
+holdout is free of that choice; the gains of the others are somewhat too good.
 
 ## What holds
 
