@@ -19,14 +19,15 @@ SHOWN_CHARACTERS: Final = 160
 CERTAIN: Final = 2.0
 MARKS: Final = {True: "x", False: " ", None: " "}
 SHAPES: Final[dict[Task, str]] = {
-    "sums": "a small story with two-digit numbers, as in GSM8K; the result is a number",
-    "chain": "operations one after the other modulo a prime, as in AIME; the result is a number",
+    "sums": "a small story with two-digit numbers, as in GSM8K; the last number counts",
+    "chain": "operations one after the other modulo a prime, as in AIME; the last number counts",
     "facts": "two look-ups in an invented world, as in GPQA; the result is a word",
     "calls": "two signatures and a request, as in BFCL; the result is a call in the right order",
     "code": "an expression in `x` to write, as in HumanEval; the result is executed",
     "write": "words under constraints, as in Arena-Hard; any list that keeps to all is right",
-    "care": "complaints and a remedy to avoid, as in HealthBench; the share of right remedies, "
-    "less a share for each other word",
+    "care": "complaints and a remedy to avoid, as in HealthBench; the share of right remedies (the "
+    "first of the two that the world knows, unless it is to be avoided), less a share for each "
+    "other word",
 }
 POOLS: Final[dict[str, str]] = {
     "nano/direct": "bare answers, all right",
@@ -60,8 +61,9 @@ models: here rates of 0.001 to 0.003 and batches of 8 are right.
 Every question is drawn for one *split*: rows to train on come from `train`, questions to look at
 from *practice*, and what is scored from *dev* (choices are made on it) or *holdout* (none is). The
 *open verifier* checks answers to training questions of sums, chain, calls, code and write from the
-prompt alone; *verified* rows are those that it does not find wrong, so those of facts and care stay
-unchecked. *Direct* are bare answers, a *scratchpad* works before it answers. A *lineage* is a chain
+prompt alone; *verified* rows are those that it does not find wrong: those of facts and care stay
+unchecked, and of code a few wrong ones pass, since it runs them on fewer inputs than the grader.
+*Direct* are bare answers, a *scratchpad* works before it answers. A *lineage* is a chain
 of trainings, each an *experiment*. TIES and the sum of changes are ways to merge weights
 ([bench/nano/lab/merging.py](../bench/nano/lab/merging.py)).
 
@@ -75,9 +77,9 @@ with two such trainings at a time; on a quiet or another machine they differ. Nu
 a recipe are optimiser steps: of 8 rows, of 32 pairs for DPO, of 64 sampled answers for GRPO. SFT
 is the shipped recipe at a rate of 0.003 with a cosine schedule, where the name gives no other.
 
-The best lineage, the mixes, the merges and the contests were found by trying several settings on
-the questions of dev, most of them under the same seeds. Only the row of the holdout is free of that
-choice; the gains of the others are somewhat too good.
+The best lineage, the mixes, the merges and what is compared with more SFT were found by trying
+several settings on the questions of dev, most of them under the same seeds. Only the row of the
+holdout is free of that choice; the gains of the others are somewhat too good.
 
 ## What holds
 

@@ -70,6 +70,25 @@ def test_a_sealed_question_is_found_in_either_field(text: str) -> None:
     assert reason(OTHER, text) == "SEALED_PROMPT"
 
 
+@pytest.mark.parametrize(
+    ("stem", "text", "found"),
+    [
+        ("fazure home fruit", "tell me fazure home fruit, please", True),
+        ("fazure home fruit", "fazure is home of a fruit", False),
+        ("fazure home fruit", "the fazure homes fruit", False),
+        ("a b c", "spell a b c for me", False),
+        ("a b c", "a b c", False),
+        ("1 + 2 + 3 + 4", "say 1 2 3 4 aloud", True),
+    ],
+)
+def test_a_short_question_is_found_inside_a_field_word_by_word(
+    stem: str, text: str, found: bool
+) -> None:
+    item = Item(id="1", task="t", prompt=f"Q: {stem}?\nA:", stem=stem, reference="x")
+    kept = Scanner((item,), ()).scan([Row(prompt=text, completion=" y")]).kept
+    assert (kept == ()) == found
+
+
 def test_a_question_split_over_the_two_fields_is_found() -> None:
     assert reason("home of Bagedo,", " its river?") == "SEALED_PROMPT"
 

@@ -28,7 +28,10 @@ Reason = Literal[
 
 WHOLE_FIELD = 6
 CONTAINED = 16
-CONTAINED_WORDS = 4
+# Word by word a phrase of four is no chance, nor is one of three with so many characters.
+PHRASE_WORDS = 4
+SHORT_PHRASE_WORDS = 3
+SHORT_PHRASE = 10
 ANSWER = 24
 _REPLACEMENT = "\ufffd"
 
@@ -81,7 +84,7 @@ class Scanner:
         self._inside = _Contained(joined, CONTAINED)
         self._phrases: dict[int, set[tuple[str, ...]]] = defaultdict(set)
         for prompt in prompts:
-            if len(prompt) >= CONTAINED_WORDS:
+            if _is_phrase(prompt):
                 self._phrases[len(prompt)].add(prompt)
         answers = {"".join(words(item.reference)) for item in items}
         self._answers = _Contained(answers, ANSWER)
@@ -125,6 +128,12 @@ class Scanner:
             for size, phrases in self._phrases.items()
             for start in range(len(field) - size + 1)
         )
+
+
+def _is_phrase(prompt: Sequence[str]) -> bool:
+    """Whether the words in this order are a question wherever they stand."""
+    long = sum(map(len, prompt)) >= SHORT_PHRASE
+    return len(prompt) >= (SHORT_PHRASE_WORDS if long else PHRASE_WORDS)
 
 
 def _unfit(said: Sequence[str], control_tokens: Sequence[str]) -> Reason | None:
