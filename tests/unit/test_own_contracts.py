@@ -36,7 +36,7 @@ def test_each_split_takes_its_share_of_the_smallest_task_within_bounds(
 
 
 def test_sizes_count_all_tasks_and_the_rest_is_left() -> None:
-    found = Questions(surveyed(a=100, b=60), {"dev": 9, "confirm": 12, "holdout": 15})
+    found = Questions(BASE, surveyed(a=100, b=60), {"dev": 9, "confirm": 12, "holdout": 15})
     assert found.sizes == {"dev": 18, "confirm": 24, "holdout": 30}
     assert found.left == 88
 
@@ -49,7 +49,7 @@ def test_the_contract_of_each_profile_can_carry_a_run(
     monkeypatch.setattr(bases, "pin", lambda name, home: DIGEST)
     found = surveyed(**{f"t{at}": 2_000 for at in range(tasks)})
     each = share(found, dict(contracts.known(profile).most))
-    contract = parse(contracts.own("mine", profile, Questions(found, each)), "mine")
+    contract = parse(contracts.own("mine", profile, Questions(BASE, found, each)), "mine")
     start.check_budget(contract)
     assert contract.base.name == profile
     assert (contract.evaluator.benchmark, contract.evaluator.items) == ("jsonl", DIGEST)
