@@ -86,8 +86,14 @@ def test_large_files_are_read_once(tmp_path: Path, home: Home) -> None:
         (f"{WRITES}\n(draft / 'model.safetensors').write_bytes({NO_TENSOR!r})", "holds no tensor"),
         (f"{WRITES}\n(draft / 'config.json').write_text('{{')", "config.json is not JSON"),
         (f"{WRITES}\n(draft / 'config.json').write_text('[]')", "config.json is not an object"),
-        (f"{WRITES}\n(draft / 'config.json').write_text('{{}}')", "config.json names no model_type"),
-        (f"{WRITES}\n(draft / 'tokenizer.json').write_text('{{}}')", "tokenizer.json is not a token"),
+        (
+            f"{WRITES}\n(draft / 'config.json').write_text('{{}}')",
+            "config.json names no model_type",
+        ),
+        (
+            f"{WRITES}\n(draft / 'tokenizer.json').write_text('{{}}')",
+            "tokenizer.json is not a token",
+        ),
         (
             f"{WRITES}\n(draft / 'tokenizer.json').write_text({TWO_TOKENS!r})",
             "tokenizer.json has 2 tokens, vocab_size in config.json is 1",
@@ -186,7 +192,9 @@ def test_a_damaged_base_is_not_pinned_into_a_contract(
     with (added.folder / "model.safetensors").open("r+b") as weights:
         weights.seek(-1, os.SEEK_END)
         weights.write(b"\1")
-    with pytest.raises(Finding, match=f"model.safetensors is not as recorded in DIGESTS; .*{AGAIN}"):
+    with pytest.raises(
+        Finding, match=f"model.safetensors is not as recorded in DIGESTS; .*{AGAIN}"
+    ):
         contracts.fresh("mine", NAME)
 
 
