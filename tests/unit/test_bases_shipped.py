@@ -1,10 +1,11 @@
 """Bases that packages ship: damage to one is found before anything is sealed, and told in words."""
 
+import errno
 import json
 import os
 import re
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -222,11 +223,21 @@ def test_a_folder_that_is_missing_or_something_else_is_told_with_its_kind(
         nano.unlink(missing_ok=True)
 
 
-@pytest.mark.skipif(os.getuid() == 0, reason="root reads everything")
-def test_a_file_that_cannot_be_read_is_told_by_its_path(nano: Path, home: Home) -> None:
-    (nano / "config.json").chmod(0)
-    told = f"base nano: {nano}/config.json: Permission denied; free or repair the disk, then reins"
-    with pytest.raises(Broken, match=told):
+@pytest.mark.parametrize(
+    ("number", "step"),
+    [(errno.EACCES, "give yourself access to it"), (errno.EIO, "free or repair the disk")],
+)
+def test_a_file_that_cannot_be_read_is_told_by_its_path(
+    nano: Path, home: Home, monkeypatch: pytest.MonkeyPatch, number: int, step: str
+) -> None:
+    def fails(folder: Path) -> Iterator[tuple[str, int]]:
+        raise OSError(number, os.strerror(number), "config.json")
+
+    monkeypatch.setattr(inspection, "plain_files", fails)
+    told = (
+        f"base nano: {nano}/config.json: {os.strerror(number)}; {step}, then reinstall rsi-master"
+    )
+    with pytest.raises(Broken, match=f"^{re.escape(told)}$"):
         bases.pin("nano", home)
 
 
@@ -316,6 +327,20 @@ def test_strays_beside_the_bases_are_removed_and_never_followed(
     assert bases.add(PREPARED, home, interpreter(tmp_path, WRITES)).new
     assert not os.path.lexists(stray)
     assert (home.root / "kept" / "file").exists()
+
+
+def test_a_stray_that_cannot_be_removed_is_told_by_its_own_path(
+    tmp_path: Path, home: Home, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fails(path: Path) -> None:
+        raise OSError(errno.EACCES, "Permission denied", "inner")
+
+    stray = home.root / "bases" / f"{bases.DRAFT}stray"
+    stray.mkdir(parents=True)
+    monkeypatch.setattr(shutil, "rmtree", fails)
+    told = f"base {PREPARED}: {stray}: Permission denied; give yourself access to it, then run"
+    with pytest.raises(Broken, match=told):
+        bases.add(PREPARED, home, interpreter(tmp_path, WRITES))
 
 
 @pytest.mark.parametrize("act", [Path.mkdir, lambda path: path.symlink_to("/etc/hostname")])

@@ -28,7 +28,10 @@ from rsi_master.core.errors import Broken, Finding, Misuse, Refused
 PREPARED = "rsi_master.prepared_bases"
 LOCK = ".lock"
 DRAFT = ".draft-"
-_IN_THE_WAY = (errno.EEXIST, errno.EISDIR, errno.ELOOP, errno.ENOTDIR)
+_STEPS = {
+    **dict.fromkeys((errno.EEXIST, errno.EISDIR, errno.ELOOP, errno.ENOTDIR), "remove it"),
+    **dict.fromkeys((errno.EACCES, errno.EPERM), "give yourself access to it"),
+}
 
 
 @dataclass(frozen=True)
@@ -54,7 +57,8 @@ def find(name: str, home: Home) -> Path:
     if name not in preparable():
         folder = plugins.base_folder(name)
         try:
-            inspection.is_folder(folder)
+            with _disk(name, folder, _reinstall(name)):
+                inspection.is_folder(folder)
         except Flaw as flaw:
             raise _damaged(name, folder, flaw, _reinstall(name)) from flaw
         return folder
@@ -149,7 +153,7 @@ def _disk(name: str, folder: Path, fix: str) -> Iterator[None]:
     except OSError as cause:
         place = folder / (cause.filename or "")
         reason = f"base {name}: {place}: {cause.strerror or cause}"
-        first = "remove it" if cause.errno in _IN_THE_WAY else "free or repair the disk"
+        first = _STEPS.get(cause.errno or 0, "free or repair the disk")
         raise Broken("DISK", f"{reason}; {first}, then {fix}") from cause
 
 
