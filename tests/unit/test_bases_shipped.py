@@ -19,6 +19,7 @@ from rsi_master.interfaces.cli import main
 from rsi_master.testing.programs import interpreter
 
 ROOT = Path(__file__).parents[2]
+FIX = "reinstall rsi-master, or restore the folder in its checkout"
 Damage = Callable[[Path], object]
 
 
@@ -98,7 +99,7 @@ def test_damage_to_the_embedded_base_is_refused_everywhere_and_told(
     text = contracts.demo(7)
     act, reason = DAMAGES[damage]
     act(nano)
-    told = f"base 'nano': {nano}: {reason}; reinstall rsi-master"
+    told = f"base 'nano': {nano}: {reason}; {FIX}"
     assert refused("nano", text, home, tmp_path).message == told
     for words in (["init", "mine"], ["demo"]):
         assert main(words) == 1
@@ -200,7 +201,7 @@ def test_a_base_without_a_record_is_judged_by_its_form(
     act(nano)
     told = refused("nano", text, home, tmp_path).message
     assert told.startswith(f"base 'nano': {nano}: {reason}")
-    assert told.endswith("; reinstall rsi-master")
+    assert told.endswith(f"; {FIX}")
     assert "\n" not in told
 
 
@@ -216,7 +217,7 @@ def test_a_folder_that_is_missing_or_something_else_is_told_with_its_kind(
     }
     for kind, act in places.items():
         act(nano)
-        told = f"base 'nano': {nano}: {kind}; reinstall rsi-master"
+        told = f"base 'nano': {nano}: {kind}; {FIX}"
         assert refused("nano", text, home, tmp_path).message == told
         with pytest.raises(Finding, match=re.escape(told)):
             bases.find("nano", home)
@@ -234,9 +235,7 @@ def test_a_file_that_cannot_be_read_is_told_by_its_path(
         raise OSError(number, os.strerror(number), "config.json")
 
     monkeypatch.setattr(inspection, "plain_files", fails)
-    told = (
-        f"base nano: {nano}/config.json: {os.strerror(number)}; {step}, then reinstall rsi-master"
-    )
+    told = f"base nano: {nano}/config.json: {os.strerror(number)}; {step}, then {FIX}"
     with pytest.raises(Broken, match=f"^{re.escape(told)}$"):
         bases.pin("nano", home)
 
@@ -251,7 +250,7 @@ def test_doctor_notes_a_damaged_base_beside_the_default_one(
     assert check.state == "note"
     assert (
         f"sketch (of rsi-test-plugin) (damaged: base 'sketch': {folder}: config.json names no "
-        "model_type; reinstall rsi-test-plugin)"
+        "model_type; reinstall rsi-test-plugin, or restore the folder in its checkout)"
     ) in check.detail
 
 

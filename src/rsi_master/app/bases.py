@@ -266,4 +266,5 @@ def _anew(folder: Path) -> str:
 def _reinstall(name: str) -> str:
     """The next step where a shipped base is not as it should be."""
     packages = [_package(point) for point in entry_points(group=plugins.BASES, name=name)]
-    return f"reinstall {packages[0] if packages else 'its package'}"
+    package = packages[0] if packages else "its package"
+    return f"reinstall {package}, or restore the folder in its checkout"
