@@ -352,3 +352,12 @@ def test_what_stands_in_the_place_of_the_lock_is_told_by_its_path(
     again = f"remove it, then run `rsi base add {PREPARED}` again"
     with pytest.raises(Broken, match=f"base {PREPARED}: {lock}: .*; {again}"):
         bases.add(PREPARED, home, interpreter(tmp_path, WRITES))
+
+
+def test_a_base_that_an_installer_links_from_its_cache_is_sound(
+    tmp_path: Path, home: Home, nano: Path
+) -> None:
+    alone = bases.sound("nano", home)
+    for file in sorted(nano.iterdir()):
+        (tmp_path / f"cache-{file.name}").hardlink_to(file)
+    assert bases.sound("nano", home) == alone

@@ -241,7 +241,7 @@ def _shipped(name: str, folder: Path) -> str:
 def _judge(folder: Path, needed: tuple[str, ...], *, must: bool) -> str:
     """The digest of the folder; raises Flaw where files differ from its record, which there must
     be or may be, or have not the form of a base."""
-    files = inspection.files(folder)
+    files = inspection.files(folder, shared=not must)
     plain = {name: value for name, value in files.items() if name != DIGESTS}
     if DIGESTS in files:
         inspection.same(plain, inspection.recorded((folder / DIGESTS).read_bytes()))

@@ -53,11 +53,12 @@ def flat(folder: Path) -> None:
         raise Flaw(f"{odd[0]} is a folder, link or special file")
 
 
-def files(folder: Path) -> dict[str, str]:
-    """The digest of each file by name, each read once; raises Flaw for links and special files."""
+def files(folder: Path, *, shared: bool = False) -> dict[str, str]:
+    """The digest of each file by name, each read once; raises Flaw for links and special files, and
+    for files with a second name unless they may be shared."""
     found: dict[str, str] = {}
     try:
-        for name, descriptor in plain_files(folder):
+        for name, descriptor in plain_files(folder, shared=shared):
             with os.fdopen(descriptor, "rb") as file:
                 found[name] = f"sha256:{hashlib.file_digest(file, 'sha256').hexdigest()}"
     except Misuse as cause:
