@@ -231,7 +231,7 @@ def test_a_folder_that_is_missing_or_something_else_is_told_with_its_kind(
 def test_a_file_that_cannot_be_read_is_told_by_its_path(
     nano: Path, home: Home, monkeypatch: pytest.MonkeyPatch, number: int, step: str
 ) -> None:
-    def fails(folder: Path) -> Iterator[tuple[str, int]]:
+    def fails(folder: Path, shared: bool) -> Iterator[tuple[str, int]]:
         raise OSError(number, os.strerror(number), "config.json")
 
     monkeypatch.setattr(inspection, "plain_files", fails)
