@@ -105,6 +105,13 @@ class TestObjects:
             objects.put_folder("outputs", folder)
         assert refused.value.code == "NOT_A_PLAIN_FILE"
 
+    def test_the_files_of_a_base_may_be_shared_as_installers_do(
+        self, objects: ObjectStore, folder: Path
+    ) -> None:
+        alone = objects.put_folder("base", folder).digest
+        (folder.parent / "cache").hardlink_to(folder / "empty")
+        assert objects.put_folder("base", folder).digest == alone
+
     @pytest.mark.parametrize("name", [b"new\nline", b"\xff\xfe", b"bell\x07"])
     def test_an_unprintable_name_is_refused(
         self, objects: ObjectStore, folder: Path, name: bytes

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from rsi_master.adapters.store.objects import digest_of
-from rsi_master.app import bases, contracts
+from rsi_master.app import bases, contracts, inspection
 from rsi_master.app.home import Home
 from rsi_master.core.contract import parse
 from rsi_master.core.errors import Broken, Finding, Misuse, Refused
@@ -22,9 +22,11 @@ HEADER = json.dumps({"w": {"dtype": "F32", "shape": [1], "data_offsets": [0, 4]}
 WEIGHTS = struct.pack("<Q", len(HEADER)) + HEADER + struct.pack("<f", 0.5)
 NO_TENSOR = struct.pack("<Q", 2) + b"{}"
 TOKENIZER = json.dumps({"model": {"vocab": {"a": 0}}})
+TWO_TOKENS = json.dumps({"model": {"vocab": {"a": 0, "b": 1}}})
+CONFIG = json.dumps({"model_type": "tiny", "vocab_size": 1})
 WRITES = f"""
 (draft / "model.safetensors").write_bytes({WEIGHTS!r})
-(draft / "config.json").write_text("{{}}")
+(draft / "config.json").write_text({CONFIG!r})
 (draft / "tokenizer.json").write_text({TOKENIZER!r})
 """
 AGAIN = f"run `rsi base add {NAME}` again"
@@ -58,8 +60,8 @@ def test_a_base_is_prepared_once_and_found_afterwards(tmp_path: Path, home: Home
     again = bases.add(NAME, home, "/nonexistent/python")
     assert again == bases.Added(first.folder, first.digest, new=False)
     assert left(home) == [NAME]
-    recorded = (first.folder / bases.DIGESTS).read_text(encoding="utf-8")
-    assert [line.split()[1] for line in recorded.splitlines()] == sorted(bases.NEEDED)
+    recorded = (first.folder / inspection.DIGESTS).read_text(encoding="utf-8")
+    assert [line.split()[1] for line in recorded.splitlines()] == sorted(inspection.NEEDED)
 
 
 def test_large_files_are_read_once(tmp_path: Path, home: Home) -> None:
@@ -84,7 +86,18 @@ def test_large_files_are_read_once(tmp_path: Path, home: Home) -> None:
         (f"{WRITES}\n(draft / 'model.safetensors').write_bytes({NO_TENSOR!r})", "holds no tensor"),
         (f"{WRITES}\n(draft / 'config.json').write_text('{{')", "config.json is not JSON"),
         (f"{WRITES}\n(draft / 'config.json').write_text('[]')", "config.json is not an object"),
-        (f"{WRITES}\n(draft / 'tokenizer.json').write_text('{{}}')", "tokenizer.json of"),
+        (
+            f"{WRITES}\n(draft / 'config.json').write_text('{{}}')",
+            "config.json names no model_type",
+        ),
+        (
+            f"{WRITES}\n(draft / 'tokenizer.json').write_text('{{}}')",
+            "tokenizer.json is not a token",
+        ),
+        (
+            f"{WRITES}\n(draft / 'tokenizer.json').write_text({TWO_TOKENS!r})",
+            "tokenizer.json has 2 tokens, vocab_size in config.json is 1",
+        ),
         (f"{WRITES}\n(draft / 'DIGESTS').write_text('')", "DIGESTS is taken"),
         (f"{WRITES}\n(draft / 'onnx').mkdir()", "onnx is a folder"),
         (f"{WRITES}\n(draft / 'link').symlink_to('/etc/hostname')", "link is a folder, link"),
@@ -101,13 +114,20 @@ def test_what_is_no_base_is_not_published(
     assert left(home) == []
 
 
-@pytest.mark.parametrize("file", ["model.safetensors", "more.json", bases.DIGESTS])
+@pytest.mark.parametrize(
+    ("file", "reason"),
+    [
+        ("model.safetensors", "is not as recorded in DIGESTS"),
+        ("more.json", "is not in DIGESTS"),
+        (inspection.DIGESTS, "is not as it was written"),
+    ],
+)
 def test_a_base_that_changed_is_a_finding_with_its_fix(
-    tmp_path: Path, home: Home, file: str
+    tmp_path: Path, home: Home, file: str, reason: str
 ) -> None:
     folder = bases.add(NAME, home, interpreter(tmp_path, WRITES)).folder
     (folder / file).write_bytes(b"other")
-    with pytest.raises(Finding, match=f"{file} is not as .*; remove {folder} and {AGAIN}"):
+    with pytest.raises(Finding, match=f"{file} {reason}; remove {folder} and {AGAIN}"):
         bases.add(NAME, home)
 
 
@@ -116,16 +136,16 @@ def test_a_record_that_says_nothing_of_the_base_is_a_finding(
     tmp_path: Path, home: Home, record: bytes | None
 ) -> None:
     folder = bases.add(NAME, home, interpreter(tmp_path, WRITES)).folder
-    (folder / bases.DIGESTS).unlink()
+    (folder / inspection.DIGESTS).unlink()
     if record is not None:
-        (folder / bases.DIGESTS).write_bytes(record)
-    with pytest.raises(Finding, match=f"DIGESTS is not as it was written; .*{AGAIN}"):
+        (folder / inspection.DIGESTS).write_bytes(record)
+    with pytest.raises(Finding, match=f"DIGESTS is (not as it was written|missing); .*{AGAIN}"):
         bases.add(NAME, home)
 
 
 def test_an_emptied_base_is_a_finding_though_its_record_is_empty_too(home: Home) -> None:
     home.base(NAME).mkdir(parents=True)
-    (home.base(NAME) / bases.DIGESTS).touch()
+    (home.base(NAME) / inspection.DIGESTS).touch()
     with pytest.raises(Finding, match=AGAIN):
         bases.add(NAME, home)
 
@@ -145,9 +165,10 @@ def test_what_else_stands_in_its_place_is_a_finding(home: Home) -> None:
     place = home.base(NAME)
     place.parent.mkdir(parents=True)
     for target in (None, "nowhere", "/"):
+        kind = "link" if target else "file"
         place.symlink_to(target) if target else place.touch()
         for use in (bases.add, bases.find, bases.there):
-            with pytest.raises(Finding, match=f"it is no folder; remove {place} and {AGAIN}"):
+            with pytest.raises(Finding, match=f"a {kind}, no folder; remove {place} and {AGAIN}"):
                 use(NAME, home)
         place.unlink()
 
@@ -156,7 +177,7 @@ def test_a_disk_that_fails_is_told_with_the_next_step(tmp_path: Path, home: Home
     home.root.mkdir()
     (home.root / "bases").touch()
     with pytest.raises(
-        Broken, match=f"base {NAME}: .*bases: .*; free or repair the disk, then {AGAIN}"
+        Broken, match=f"base {NAME}: {home.root}/bases: .*; remove it, then {AGAIN}"
     ):
         bases.add(NAME, home, interpreter(tmp_path, WRITES))
 
@@ -171,7 +192,9 @@ def test_a_damaged_base_is_not_pinned_into_a_contract(
     with (added.folder / "model.safetensors").open("r+b") as weights:
         weights.seek(-1, os.SEEK_END)
         weights.write(b"\1")
-    with pytest.raises(Finding, match=f"model.safetensors is not as it was added; .*{AGAIN}"):
+    with pytest.raises(
+        Finding, match=f"model.safetensors is not as recorded in DIGESTS; .*{AGAIN}"
+    ):
         contracts.fresh("mine", NAME)
 
 

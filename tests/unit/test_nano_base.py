@@ -13,11 +13,9 @@ from rsi_master.programs.nano import judge
 from rsi_master.programs.nano.format import TASKS, Task
 from rsi_master.programs.nano.weights import (
     CARD,
-    DigestError,
     base_folder,
     digests,
     recorded,
-    verify,
 )
 
 WEIGHT_LIMIT = 4 * 1024 * 1024
@@ -33,7 +31,7 @@ def copy(tmp_path: Path) -> Path:
 @pytest.mark.parametrize("name", FOLDERS)
 def test_a_base_is_the_published_one(name: str) -> None:
     folder, _ = FOLDERS[name]
-    verify(folder)
+    assert digests(folder) == recorded(folder)
     assert sum(path.stat().st_size for path in folder.iterdir()) < WEIGHT_LIMIT
 
 
@@ -68,25 +66,6 @@ def test_a_base_scores_within_its_published_interval(name: str) -> None:
     assert found.average == pytest.approx(told["average"], abs=0.02)
     assert 0.10 <= found.average <= 0.30
     assert max(found.tasks.values()) < 1.0
-
-
-def test_a_flipped_byte_is_named(copy: Path) -> None:
-    weights = copy / "model.safetensors"
-    body = bytearray(weights.read_bytes())
-    body[-1] ^= 1
-    weights.write_bytes(body)
-    with pytest.raises(DigestError, match=r"model\.safetensors"):
-        verify(copy)
-
-
-def test_a_missing_and_an_added_file_are_named(copy: Path) -> None:
-    (copy / "tokenizer.json").unlink()
-    with pytest.raises(DigestError, match=r"tokenizer\.json: sha256 is missing"):
-        verify(copy)
-    shutil.copy(base_folder() / "tokenizer.json", copy)
-    (copy / "extra.py").write_text("", encoding="utf-8")
-    with pytest.raises(DigestError, match=r"extra\.py.*recorded is nothing"):
-        verify(copy)
 
 
 @pytest.mark.parametrize("name", FOLDERS)
@@ -165,7 +144,7 @@ def test_the_judge_refuses_the_narrow_base_as_the_embedded_one(
 def test_what_is_published_agrees_in_scores_card_and_digests(copy: Path) -> None:
     found = judge.Scores({**EMBEDDED, "write": 0.61, "care": 0.53})
     judge.publish(copy, found)
-    verify(copy)
+    assert digests(copy) == recorded(copy)
     wanted = judge.Published.of(copy)
     assert wanted.average.low == pytest.approx(found.average - judge.MARGIN, abs=1e-4)
     assert wanted.average.high == 0.30

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from rsi_master.app import bases, contracts, start
+from rsi_master.app import contracts, start
 from rsi_master.app.questions import Questions, share
 from rsi_master.core.contract import parse
 from rsi_master.core.score import Split
@@ -12,6 +12,7 @@ from rsi_master.core.sealed_wire import Survey
 from rsi_master.interfaces.cli import main
 
 DIGEST = "sha256:" + "a" * 64
+BASE = "sha256:" + "b" * 64
 MOST: dict[Split, int] = {"dev": 40, "confirm": 64, "holdout": 96}
 
 
@@ -36,22 +37,19 @@ def test_each_split_takes_its_share_of_the_smallest_task_within_bounds(
 
 
 def test_sizes_count_all_tasks_and_the_rest_is_left() -> None:
-    found = Questions(surveyed(a=100, b=60), {"dev": 9, "confirm": 12, "holdout": 15})
+    found = Questions(BASE, surveyed(a=100, b=60), {"dev": 9, "confirm": 12, "holdout": 15})
     assert found.sizes == {"dev": 18, "confirm": 24, "holdout": 30}
     assert found.left == 88
 
 
 @pytest.mark.parametrize("profile", list(contracts.PROFILES))
 @pytest.mark.parametrize("tasks", [1, 3])
-def test_the_contract_of_each_profile_can_carry_a_run(
-    profile: str, tasks: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(bases, "pin", lambda name, home: DIGEST)
+def test_the_contract_of_each_profile_can_carry_a_run(profile: str, tasks: int) -> None:
     found = surveyed(**{f"t{at}": 2_000 for at in range(tasks)})
     each = share(found, dict(contracts.known(profile).most))
-    contract = parse(contracts.own("mine", profile, Questions(found, each)), "mine")
+    contract = parse(contracts.own("mine", profile, Questions(BASE, found, each)), "mine")
     start.check_budget(contract)
-    assert contract.base.name == profile
+    assert (contract.base.name, contract.base.digest) == (profile, BASE)
     assert (contract.evaluator.benchmark, contract.evaluator.items) == ("jsonl", DIGEST)
     assert {split: getattr(contract.evaluator, split) for split in each} == each
 

@@ -7,73 +7,14 @@ import pytest
 from rsi_master.agents.playbook.board import Board, Move
 from rsi_master.agents.playbook.following import STEPS_A_REVIEW, follow
 from rsi_master.agents.playbook.main import decide
-from rsi_master.core.artifact import RowKind
-from rsi_master.core.turn import Limits
-from rsi_master.domains.control.overview import DirectionView, OverviewView, ReviewView
-from rsi_master.domains.data.actions import DatasetView
+from rsi_master.domains.control.overview import DirectionView, ReviewView
 from rsi_master.domains.planning.actions import PlacesView
-from rsi_master.testing import tape
+from rsi_master.testing import boards, tape
+from rsi_master.testing.boards import NOTHING, pool, review
 
 ALL = ("sft", "dpo", "grpo", "rejection", "merge")
-LIMITS = Limits(
-    directions=2,
-    workers_now=9,
-    verifying_now=9,
-    experiments_each=2,
-    verifications=5,
-    promoted=2,
-    seeds=1,
-    closing=False,
-)
-
-
-def pool(word: str, kind: RowKind = "rows", rows: int = 100) -> DatasetView:
-    return DatasetView(
-        id=tape.digest(word),
-        origin=word,
-        parents=(),
-        holds=kind,
-        rows=rows,
-        dropped="none",
-        mean_prompt_chars=10,
-        mean_completion_chars=10,
-    )
-
-
+LIMITS = boards.LIMITS.model_copy(update={"workers_now": 9, "experiments_each": 2})
 POOLS = (pool("p"), pool("q"), pool("asked", "prompts"), pool("pairs", "pairs"))
-
-
-def direction(node: str, dev: float, *data: str, **more: object) -> DirectionView:
-    return DirectionView.model_validate(
-        {
-            "node": node,
-            "direction": "a direction",
-            "purpose": "explore",
-            "predecessors": (),
-            "recipe": None,
-            "replicates": None,
-            "promotion": 0,
-            "data": tuple(map(tape.digest, data)),
-            "status": "finalised",
-            "experiment_ids": (f"e-{node}",),
-            "finished": 1,
-            "summary": "",
-            "best": f"e-{node}",
-            "best_dev": tape.scored("dev", dev),
-            **more,
-        }
-    )
-
-
-def review(*recommend: str, scope: tuple[str, ...], beaten: tuple[str, ...] = ()) -> ReviewView:
-    return ReviewView(
-        node=f"r{len(scope)}",
-        scope=scope,
-        status="reported",
-        recommend=recommend,
-        beaten=beaten,
-        recommendation="",
-    )
 
 
 def board(
@@ -83,20 +24,15 @@ def board(
     reviewer: bool = True,
     verifier: bool = True,
 ) -> Board:
-    overview = OverviewView(
-        target="answer",
-        reviewer=reviewer,
-        sources=(),
-        recipes=recipes,
-        verifier=verifier,
-        base_dev=None,
-        directions=directions,
-        reviews=reviews,
-        guidance=(),
-        claim=None,
-        claimed=False,
-    )
+    seen = {"reviewer": reviewer, "recipes": recipes, "verifier": verifier}
+    overview = NOTHING.model_copy(update={**seen, "directions": directions, "reviews": reviews})
     return Board(overview, POOLS, PlacesView(candidates=()), LIMITS)
+
+
+def direction(node: str, dev: float, *data: str, **more: object) -> DirectionView:
+    """A direction on data by their words, with the best experiment `e-NODE`."""
+    given = boards.direction(node, f"e-{node}", dev, data=tuple(map(tape.digest, data)))
+    return given.model_copy(update=more)
 
 
 P, Q = direction("w1", 0.6, "p"), direction("w2", 0.5, "q")

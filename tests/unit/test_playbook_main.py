@@ -15,82 +15,13 @@ from rsi_master.core.artifact import RowKind
 from rsi_master.core.experiment import Experiment
 from rsi_master.core.run import FinishAsked, Trigger
 from rsi_master.core.turn import Ask, Limits
-from rsi_master.domains.control.overview import DirectionView, OverviewView, ReviewView
+from rsi_master.domains.control.overview import DirectionView, ReviewView
 from rsi_master.domains.data.actions import DatasetView
 from rsi_master.domains.planning.actions import Place, PlacesView
 from rsi_master.programs.sealed.nano import NANO
 from rsi_master.testing import tape
+from rsi_master.testing.boards import LIMITS, NOTHING, direction, pool, review
 from rsi_master.testing.rig import Rig
-
-LIMITS = Limits(
-    directions=2,
-    workers_now=2,
-    verifying_now=2,
-    experiments_each=3,
-    verifications=5,
-    promoted=2,
-    seeds=1,
-    closing=False,
-)
-NOTHING = OverviewView(
-    target="add",
-    reviewer=True,
-    sources=(),
-    recipes=("sft",),
-    verifier=False,
-    base_dev=None,
-    directions=(),
-    reviews=(),
-    guidance=(),
-    claim=None,
-    claimed=False,
-)
-
-
-def dataset(word: str, chars: float, kind: RowKind = "rows") -> DatasetView:
-    return DatasetView(
-        id=tape.digest(word),
-        origin=word,
-        parents=(),
-        holds=kind,
-        rows=100,
-        dropped="none",
-        mean_prompt_chars=10,
-        mean_completion_chars=chars,
-    )
-
-
-def direction(node: str, best: str | None, dev: float = 0.5, **more: object) -> DirectionView:
-    return DirectionView.model_validate(
-        {
-            "node": node,
-            "direction": "a direction",
-            "purpose": "explore",
-            "predecessors": (),
-            "recipe": None,
-            "replicates": None,
-            "promotion": 0,
-            "data": (tape.digest(node),),
-            "status": "finalised",
-            "experiment_ids": (best,) if best else (),
-            "finished": 1,
-            "summary": "",
-            "best": best,
-            "best_dev": tape.scored("dev", dev) if best else None,
-            **more,
-        }
-    )
-
-
-def review(*recommend: str, status: str = "reported") -> ReviewView:
-    return ReviewView(
-        node="r1",
-        scope=("w1", "w2"),
-        status=status,
-        recommend=recommend,
-        beaten=(),
-        recommendation="",
-    )
 
 
 def place(claimable: str | None) -> Place:
@@ -109,7 +40,7 @@ def board(
 
 
 A, B = direction("w1", "a", 0.6), direction("w2", "b", 0.5)
-POOLS = tuple(dataset(word, chars) for word, chars in (("p", 5), ("q", 40), ("r", 20), ("s", 9)))
+POOLS = tuple(pool(word, chars=chars) for word, chars in (("p", 5), ("q", 40), ("r", 20), ("s", 9)))
 
 
 def verified(name: str, node: str = "w3", **more: object) -> DirectionView:
@@ -117,7 +48,7 @@ def verified(name: str, node: str = "w3", **more: object) -> DirectionView:
 
 
 def origins(moves: tuple[Move, ...]) -> list[str]:
-    known = {(pool.id,): pool.origin for pool in POOLS}
+    known = {(one.id,): one.origin for one in POOLS}
     return [known[move.arguments["data"]] for move in moves]  # type: ignore[index]
 
 
@@ -154,7 +85,7 @@ def test_each_direction_gets_the_experiments_that_the_limits_name() -> None:
 
 @pytest.mark.parametrize("kind", ["prompts", "pairs"])
 def test_data_that_the_workers_cannot_train_on_open_no_direction(kind: RowKind) -> None:
-    odd = (dataset("longest", 90, kind), dataset("shortest", 0, kind))
+    odd = (pool("longest", kind, 90), pool("shortest", kind, 0))
     assert decide(board(datasets=(*odd, *POOLS))) == decide(board(datasets=POOLS))
     assert actions(decide(board(datasets=odd))) == ["run.finish"]
 

@@ -8,7 +8,6 @@ from rsi_master.agents.playbook.continuing import SCALE, next_step
 from rsi_master.agents.playbook.replication import replica
 from rsi_master.core.experiment import Lifecycle
 from rsi_master.domains.planning.workers import Assignment, Training
-from rsi_master.domains.training.curve import Point
 from rsi_master.domains.training.dpo import DpoSpec
 from rsi_master.domains.training.grpo import GrpoSpec
 from rsi_master.domains.training.merge import MergeSpec
@@ -16,29 +15,12 @@ from rsi_master.domains.training.rejection import RejectionSpec
 from rsi_master.domains.training.sft import SftSpec
 from rsi_master.domains.training.views import WorkerExperimentView
 from rsi_master.testing import tape
+from rsi_master.testing.boards import assignment, experiment
 
 ROWS, PROMPTS, PAIRS = (tape.digest(word) for word in ("rows", "prompts", "pairs"))
 SPECS: TypeAdapter[object] = TypeAdapter(SftSpec | DpoSpec | GrpoSpec | RejectionSpec | MergeSpec)
 SFT = {"name": "sft", "method": "full", "learning_rate": 3e-3, "epochs": 3.0, "batch_size": 16}
-TASK = Assignment(
-    node="w2",
-    direction="a direction",
-    hypothesis="it helps",
-    task="try it",
-    purpose="explore",
-    predecessors=(),
-    data=(ROWS,),
-    recipe="sft",
-    replicates=None,
-    lineage=(),
-    experiments=(),
-    running=0,
-    left=3,
-    practice=0,
-    probes=0,
-    base_parameters=600_000,
-    base_dev=None,
-)
+TASK = assignment(node="w2", data=(ROWS,), recipe="sft", base_parameters=600_000)
 
 
 def view(
@@ -48,22 +30,14 @@ def view(
     init: str = "base",
     lifecycle: Lifecycle = "finished",
 ) -> WorkerExperimentView:
-    done = lifecycle == "finished"
-    return WorkerExperimentView(
-        id=name,
-        worker="w1",
-        lifecycle=lifecycle,
-        integrity="accepted" if done else "pending",
-        reason="",
-        detail="",
-        recipe=recipe or SFT,
+    return experiment(
+        name,
+        recipe or SFT,
+        dev,
         init=init,
-        merges=(),
+        lifecycle=lifecycle,
+        integrity="accepted" if lifecycle == "finished" else "pending",
         data=(ROWS,),
-        dev=tape.scored("dev", dev) if done else None,
-        curve=(Point(step=1, loss=1.0),),
-        log="",
-        device_seconds=1.0,
     )
 
 

@@ -19,46 +19,19 @@ from rsi_master.agents.playbook.worker import (
 from rsi_master.core.experiment import ExperimentQueued, Integrity, Lifecycle
 from rsi_master.core.graph import WorkerFinalised
 from rsi_master.core.run import ActionDenied, ActionRead
-from rsi_master.core.turn import Ask, Limits
+from rsi_master.core.turn import Ask
 from rsi_master.domains.planning.workers import Assignment
 from rsi_master.domains.training.curve import Point
 from rsi_master.domains.training.sft import SftSpec
 from rsi_master.domains.training.views import WorkerExperimentView
 from rsi_master.testing import tape
+from rsi_master.testing.boards import LIMITS, assignment, experiment
 from rsi_master.testing.rig import Rig, sketch_contract
 
-LIMITS = Limits(
-    directions=2,
-    workers_now=2,
-    verifying_now=2,
-    experiments_each=3,
-    verifications=5,
-    promoted=2,
-    seeds=1,
-    closing=False,
-)
 DATA = tape.digest("data")
 ROWS = 100_000
 
-TASK = Assignment(
-    node="w1",
-    direction="fine-tune on a pool",
-    hypothesis="it helps",
-    task="try it",
-    purpose="explore",
-    predecessors=(),
-    data=(DATA,),
-    recipe=None,
-    replicates=None,
-    lineage=(),
-    experiments=(),
-    running=0,
-    left=3,
-    practice=0,
-    probes=0,
-    base_parameters=453_088,
-    base_dev=None,
-)
+TASK = assignment(data=(DATA,))
 FALLS = [2.0, 1.6, 1.3, 1.0, 0.8, 0.6, 0.5, 0.4, 0.3, 0.2]
 FLAT = [2.0, 1.0, 0.5, 0.4, 0.3, 0.3, 0.3, 0.3, 0.3, 0.3]
 
@@ -72,21 +45,15 @@ def seen(
     reason: str = "",
 ) -> WorkerExperimentView:
     chosen = SftSpec.model_validate(recipe or first_recipe(TASK, ROWS)).model_dump(mode="json")
-    return WorkerExperimentView(
-        id=f"e-{dev}",
-        worker="w1",
+    return experiment(
+        f"e-{dev}",
+        chosen,
+        dev,
+        losses or FALLS,
         lifecycle=lifecycle,
         integrity=integrity,
         reason=reason,
-        detail="",
-        recipe=chosen,
-        init="base",
-        merges=(),
         data=(DATA,),
-        dev=tape.scored("dev", dev) if lifecycle == "finished" else None,
-        curve=tuple(Point(step=n, loss=loss) for n, loss in enumerate(losses or FALLS)),
-        log="",
-        device_seconds=1.0,
     )
 
 

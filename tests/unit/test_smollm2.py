@@ -4,6 +4,7 @@ import hashlib
 import json
 import re
 import shlex
+import shutil
 import sys
 import tomllib
 from pathlib import Path
@@ -13,7 +14,7 @@ import pytest
 from safetensors import SafetensorError
 
 from rsi_master.adapters.store.objects import digest_of
-from rsi_master.app import bases, contracts, start
+from rsi_master.app import bases, contracts, inspection, start
 from rsi_master.app.home import Home
 from rsi_master.core.contract import parse
 from rsi_master.core.errors import Misuse, Refused
@@ -37,11 +38,14 @@ def prepared(home: Home) -> Path:
     """A folder with a record in the place of the prepared base."""
     folder = home.base("smollm2")
     folder.mkdir(parents=True)
-    empty = hashlib.sha256(b"").hexdigest()
-    for name in bases.NEEDED:
-        (folder / name).touch()
-    record = "".join(f"{empty}  {name}\n" for name in sorted(bases.NEEDED))
-    (folder / bases.DIGESTS).write_text(record, encoding="utf-8")
+    shutil.copyfile(bases.find("nano", home) / inspection.WEIGHTS, folder / inspection.WEIGHTS)
+    (folder / inspection.CONFIG).write_text('{"model_type": "tiny"}', encoding="utf-8")
+    (folder / inspection.TOKENIZER).write_text('{"model": {"vocab": {"a": 0}}}', encoding="utf-8")
+    lines = []
+    for name in sorted(inspection.NEEDED):
+        lines.append(f"{hashlib.sha256((folder / name).read_bytes()).hexdigest()}  {name}\n")
+    record = "".join(lines)
+    (folder / inspection.DIGESTS).write_text(record, encoding="utf-8")
     return folder
 
 

@@ -1,13 +1,13 @@
 """Bases: model folders that a package ships, and those that are prepared once into the home.
 
 A prepared base is written by a program of its package, because a wheel cannot hold it. Its folder
-appears whole or not at all, with the digest of each file in `DIGESTS`. Its form is checked; that
-the model is any good is the package's word. The protocol of the program is docs/adr/0008.
+appears whole or not at all, with the digest of each file in `DIGESTS`; a shipped base may bring
+such a record. What there is of records and the form are checked; that the model is any good is the
+package's word. The protocol of the program is docs/adr/0008.
 """
 
+import errno
 import fcntl
-import hashlib
-import json
 import os
 import shutil
 import sys
@@ -18,25 +18,28 @@ from dataclasses import dataclass
 from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 
-from safetensors import SafetensorError, safe_open
-
 from rsi_master.adapters.store.durable import sync_folder, write_file
-from rsi_master.adapters.store.folder import plain_files
-from rsi_master.adapters.store.objects import digest_of
-from rsi_master.app import plugins, preparation
+from rsi_master.app import inspection, plugins, preparation
 from rsi_master.app.home import Home
-from rsi_master.core.canonical import digest, encode
+from rsi_master.app.inspection import DIGESTS, NEEDED, Flaw
+from rsi_master.core.canonical import digest
 from rsi_master.core.errors import Broken, Finding, Misuse, Refused
-from rsi_master.domains.training import vocabulary
 
 PREPARED = "rsi_master.prepared_bases"
-DIGESTS = "DIGESTS"
 LOCK = ".lock"
 DRAFT = ".draft-"
-WEIGHTS = "model.safetensors"
-CONFIG = "config.json"
-NEEDED = (WEIGHTS, CONFIG, "tokenizer.json")
-_CHARACTERS = 300
+_STEPS = {
+    **dict.fromkeys((errno.EEXIST, errno.EISDIR, errno.ELOOP, errno.ENOTDIR), "remove it"),
+    **dict.fromkeys((errno.EACCES, errno.EPERM), "give yourself access to it"),
+}
+
+
+@dataclass(frozen=True)
+class Base:
+    """A base that was found sound: its folder, and the digest that contracts name."""
+
+    folder: Path
+    digest: str
 
 
 @dataclass(frozen=True)
@@ -49,10 +52,16 @@ class Added:
 
 
 def find(name: str, home: Home) -> Path:
-    """The folder of a base, shipped or prepared; raises Refused with what makes it available, and
-    Finding where something else has its place."""
+    """The folder of a base, shipped or prepared, whose files are not looked at; raises Refused with
+    what makes it available, and Finding where something else has its place."""
     if name not in preparable():
-        return plugins.base_folder(name)
+        folder = plugins.base_folder(name)
+        try:
+            with _disk(name, folder, _reinstall(name)):
+                inspection.is_folder(folder)
+        except Flaw as flaw:
+            raise _damaged(name, folder, flaw, _reinstall(name)) from flaw
+        return folder
     folder = home.base(name)
     if not _there(folder):
         raise Refused(
@@ -62,10 +71,16 @@ def find(name: str, home: Home) -> Path:
     return folder
 
 
-def pin(name: str, home: Home) -> str:
-    """The digest for a new contract; raises Finding where a prepared base is not as recorded."""
+def sound(name: str, home: Home) -> Base:
+    """The base, each of its files read once; raises as `find`, and Finding where a file is not as
+    recorded or cannot be used. A shipped base without a record is judged by its form alone."""
     folder = find(name, home)
-    return _checked(folder) if name in preparable() else digest_of(folder)
+    return Base(folder, _checked(folder) if name in preparable() else _shipped(name, folder))
+
+
+def pin(name: str, home: Home) -> str:
+    """The digest for a new contract; raises as `sound`."""
+    return sound(name, home).digest
 
 
 def preparable() -> tuple[str, ...]:
@@ -89,7 +104,7 @@ def add(name: str, home: Home, python: str = sys.executable) -> Added:
     if _there(folder):
         return Added(folder, _checked(folder), new=False)
     home.prepare()
-    with _disk(folder), _alone(folder.parent):
+    with _disk(name, folder, _again(name)), _alone(folder.parent):
         if _there(folder):  # another process was faster
             return Added(folder, _checked(folder), new=False)
         found = _prepare(folder, lambda draft: preparation.run(point, draft, python))
@@ -123,21 +138,23 @@ def _there(folder: Path) -> bool:
     """Whether a base has that place; raises Finding for a file or link in it."""
     if not os.path.lexists(folder):
         return False
-    if folder.is_symlink() or not folder.is_dir():
-        raise _damaged(folder, "it is no folder")
+    try:
+        inspection.is_folder(folder)
+    except Flaw as flaw:
+        raise _damaged(folder.name, folder, flaw, _anew(folder)) from flaw
     return True
 
 
 @contextmanager
-def _disk(folder: Path) -> Iterator[None]:
+def _disk(name: str, folder: Path, fix: str) -> Iterator[None]:
     """Turn an operating system error at the disk into Broken."""
     try:
         yield
     except OSError as cause:
-        place = cause.filename or folder
-        reason = f"base {folder.name}: {place}: {cause.strerror or cause}"
-        again = f"run `rsi base add {folder.name}` again"
-        raise Broken("DISK", f"{reason}; free or repair the disk, then {again}") from cause
+        place = folder / (cause.filename or "")
+        reason = f"base {name}: {place}: {cause.strerror or cause}"
+        first = _STEPS.get(cause.errno or 0, "free or repair the disk")
+        raise Broken("DISK", f"{reason}; {first}, then {fix}") from cause
 
 
 @contextmanager
@@ -154,8 +171,19 @@ def _alone(folder: Path) -> Iterator[None]:
                 f"another process prepares a base in {folder}; wait for its end and run this again",
             ) from cause
         for left in folder.glob(f"{DRAFT}*"):
-            shutil.rmtree(left)
+            _remove(left)
         yield
+
+
+def _remove(left: Path) -> None:
+    """Remove a folder, file or link, which is not followed; an OSError has its path."""
+    try:
+        if left.is_dir() and not left.is_symlink():
+            shutil.rmtree(left)
+        else:
+            left.unlink()
+    except OSError as cause:
+        raise OSError(cause.errno, cause.strerror or str(cause), str(left)) from cause
 
 
 def _prepare(folder: Path, write: Callable[[Path], None]) -> str:
@@ -164,7 +192,8 @@ def _prepare(folder: Path, write: Callable[[Path], None]) -> str:
     try:
         write(draft)
         files = _judged(draft, folder.name)
-        write_file(draft / DIGESTS, _record(files))
+        text = inspection.record(files)
+        write_file(draft / DIGESTS, text)
         for path in draft.iterdir():
             with path.open("rb") as file:
                 os.fsync(file.fileno())
@@ -172,87 +201,70 @@ def _prepare(folder: Path, write: Callable[[Path], None]) -> str:
         sync_folder(folder.parent)
     finally:
         shutil.rmtree(draft, ignore_errors=True)
-    return _digest(files)
+    return inspection.digest_of({**files, DIGESTS: digest(text)})
 
 
 def _judged(draft: Path, name: str) -> dict[str, str]:
     """The digests of what the program left; raises Broken where it is no folder of a base."""
     try:
-        files = _files(draft)
-        absent = [needed for needed in NEEDED if needed not in files]
-        if absent:
-            raise ValueError(f"{absent[0]} is missing")
+        inspection.flat(draft)
+        files = inspection.files(draft)
         if DIGESTS in files:
-            raise ValueError(f"the name {DIGESTS} is taken for the record")
-        _legible(draft)
-    except (ValueError, Misuse) as cause:
-        reason = " ".join(str(cause).split())[:_CHARACTERS]
-        told = f"preparing {name}: its program reported success, but {reason}"
-        raise Broken("BASE_FAILED", f"{told}; report it to the package of the base") from cause
+            raise Flaw(f"the name {DIGESTS} is taken for the record")
+        inspection.form(draft, files)
+    except Flaw as flaw:
+        told = f"preparing {name}: its program reported success, but {flaw}"
+        raise Broken("BASE_FAILED", f"{told}; report it to the package of the base") from flaw
     return files
 
 
-def _legible(folder: Path) -> None:
-    """Raise ValueError or Misuse unless weights, configuration and tokenizer can be read.
-
-    Of the weights the header is read, which must cover the file: they may be larger than memory.
-    """
-    try:
-        with safe_open(folder / WEIGHTS, framework="numpy") as weights:
-            if not weights.keys():
-                raise ValueError(f"{WEIGHTS} holds no tensor")
-    except SafetensorError as cause:
-        raise ValueError(f"{WEIGHTS} is not a safetensors file: {cause}") from cause
-    try:
-        config = json.loads((folder / CONFIG).read_bytes())
-    except ValueError as cause:
-        raise ValueError(f"{CONFIG} is not JSON: {cause}") from cause
-    if not isinstance(config, dict):
-        raise ValueError(f"{CONFIG} is not an object")
-    vocabulary.length(folder)
-
-
 def _checked(folder: Path) -> str:
-    """The digest; raises Finding where a file is missing, new or another than was recorded."""
-    with _disk(folder):
-        try:
-            files = _files(folder)
-        except Misuse as cause:
-            raise _damaged(folder, cause.message) from cause
-        record = (folder / DIGESTS).read_bytes() if files.pop(DIGESTS, None) else b""
-    lines = record.decode(errors="replace").split("\n")[:-1]
-    recorded = {line[66:]: f"sha256:{line[:64]}" for line in lines}
-    if record != _record(recorded) or not recorded.keys() >= set(NEEDED):
-        raise _damaged(folder, f"{DIGESTS} is not as it was written")
-    odd = sorted(name for name, _ in files.items() ^ recorded.items())
-    if odd:
-        raise _damaged(folder, f"{odd[0]} is not as it was added")
-    return _digest(recorded)
+    """The digest of a prepared base; raises Finding where it is not as it was added."""
+    try:
+        with _disk(folder.name, folder, _again(folder.name)):
+            inspection.flat(folder)
+            return _judge(folder, NEEDED, must=True)
+    except Flaw as flaw:
+        raise _damaged(folder.name, folder, flaw, _anew(folder)) from flaw
 
 
-def _damaged(folder: Path, what: str) -> Finding:
-    fix = f"remove {folder} and run `rsi base add {folder.name}` again"
-    return Finding("BASE_DAMAGED", f"{folder}: {what}; {fix}")
+def _shipped(name: str, folder: Path) -> str:
+    """The digest of a shipped base; raises Finding where it is not as its package recorded it, or
+    cannot be used."""
+    try:
+        with _disk(name, folder, _reinstall(name)):
+            return _judge(folder, (inspection.WEIGHTS, inspection.CONFIG), must=False)
+    except Flaw as flaw:
+        raise _damaged(name, folder, flaw, _reinstall(name)) from flaw
 
 
-def _files(folder: Path) -> dict[str, str]:
-    """The digest of each file by name, each read once; raises Misuse for what is no plain file."""
-    with os.scandir(folder) as entries:
-        odd = sorted(entry.name for entry in entries if not entry.is_file(follow_symlinks=False))
-    if odd:
-        raise Misuse("NOT_A_PLAIN_FILE", f"{odd[0]} is a folder, link or special file")
-    found: dict[str, str] = {}
-    for name, descriptor in plain_files(folder):
-        with os.fdopen(descriptor, "rb") as file:
-            found[name] = f"sha256:{hashlib.file_digest(file, 'sha256').hexdigest()}"
-    return found
+def _judge(folder: Path, needed: tuple[str, ...], *, must: bool) -> str:
+    """The digest of the folder; raises Flaw where files differ from its record, which there must
+    be or may be, or have not the form of a base."""
+    files = inspection.files(folder, shared=not must)
+    plain = {name: value for name, value in files.items() if name != DIGESTS}
+    if DIGESTS in files:
+        inspection.same(plain, inspection.recorded((folder / DIGESTS).read_bytes()))
+    elif must:
+        raise Flaw(f"{DIGESTS} is missing")
+    inspection.form(folder, plain, needed)
+    return inspection.digest_of(files)
 
 
-def _record(files: dict[str, str]) -> bytes:
-    """The text of `DIGESTS`, as `sha256sum` would write it."""
-    return "".join(f"{value[7:]}  {name}\n" for name, value in sorted(files.items())).encode()
+def _damaged(name: str, folder: Path, flaw: Flaw, fix: str) -> Finding:
+    return Finding("BASE_DAMAGED", f"base {name!r}: {folder}: {flaw}; {fix}")
 
 
-def _digest(files: dict[str, str]) -> str:
-    """What `digest_of` says of the folder with its record, without reading the files again."""
-    return digest(encode({"files": {**files, DIGESTS: digest(_record(files))}}))
+def _again(name: str) -> str:
+    return f"run `rsi base add {name}` again"
+
+
+def _anew(folder: Path) -> str:
+    return f"remove {folder} and {_again(folder.name)}"
+
+
+def _reinstall(name: str) -> str:
+    """The next step where a shipped base is not as it should be."""
+    packages = [_package(point) for point in entry_points(group=plugins.BASES, name=name)]
+    package = packages[0] if packages else "its package"
+    return f"reinstall {package}, or restore the folder in its checkout"

@@ -16,8 +16,10 @@ SHARES: Final[dict[Split, float]] = {"dev": 0.15, "confirm": 0.2, "holdout": 0.2
 
 @dataclass(frozen=True)
 class Questions:
-    """What a file holds, and how many questions of each task go to each split."""
+    """What a file holds for the base of digest `base`, and how many questions of each task go to
+    each split."""
 
+    base: str
     found: Survey
     each: dict[Split, int]
 
@@ -35,11 +37,13 @@ class Questions:
 def look(path: Path, base: str, most: dict[Split, int], home: Home) -> Questions:
     """Read the file for a base and remember where it lies; `most` bounds each split over all tasks.
 
-    Raises Misuse for a file that cannot be used, Refused without the base.
+    Raises Misuse for a file that cannot be used, Refused without the base, Finding where that was
+    damaged.
     """
-    found = survey(path, bases.find(base, home))
+    sound = bases.sound(base, home)
+    found = survey(path, sound.folder)
     home.link_items(found.digest, path)
-    return Questions(found, share(found, most))
+    return Questions(sound.digest, found, share(found, most))
 
 
 def share(found: Survey, most: dict[Split, int]) -> dict[Split, int]:

@@ -11,7 +11,6 @@ from pathlib import Path
 
 from rsi_master.adapters.sandbox.isolation import choose, probe
 from rsi_master.adapters.sealed.sealing import Items, seal
-from rsi_master.adapters.store.objects import digest_of
 from rsi_master.adapters.system import Uuid7
 from rsi_master.agents.agent import Agent
 from rsi_master.agents.playbook.main import MainPlaybook
@@ -51,8 +50,8 @@ def create(
     """
     contract = parse(text, origin)
     recipes = plugins.recipes(contract.policy.recipes)
-    base = bases.find(contract.base.name, home)
-    check_base(contract, base)
+    base = bases.sound(contract.base.name, home)
+    check_base(contract, base.digest)
     check_budget(contract)
     check_benchmark(contract)
     items = _items(contract, home, questions)
@@ -61,7 +60,7 @@ def create(
     _make(parent)
     run = f"{contract.name}-{Uuid7().fresh()}"
     benchmark = contract.evaluator.benchmark
-    sealed = seal(benchmark, base, home.root, _counts(contract), items=items)
+    sealed = seal(benchmark, base.folder, home.root, _counts(contract), items=items)
     check_sources(contract, recipes, sealed)
     folder = RunFolder(parent.absolute() / run)
     folder.path.mkdir(parents=True)
@@ -104,9 +103,8 @@ def playbook() -> dict[TurnRole, Agent]:
     return {"main": MainPlaybook(), "worker": WorkerPlaybook(), "reviewer": ReviewerPlaybook()}
 
 
-def check_base(contract: Contract, base: Path) -> None:
-    """Refuse a base whose bytes are not those of the contract."""
-    found = digest_of(base)
+def check_base(contract: Contract, found: str) -> None:
+    """Refuse a base whose bytes, by their digest, are not those of the contract."""
     if found != contract.base.digest:
         raise Refused(
             "BASE_DIFFERS",

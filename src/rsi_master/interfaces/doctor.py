@@ -128,29 +128,40 @@ def _origin(point: EntryPoint) -> str:
 
 
 def _base(home: Home) -> Check:
-    """Bases that packages ship, and those that are or can be prepared here."""
-    found = sorted({point.name + _origin(point) for point in entry_points(group=plugins.BASES)})
-    for name in bases.preparable():
-        found.append(f"{name}{_prepared(name, home)}")
-    try:
-        weights = plugins.base_folder(DEFAULT_BASE) / "model.safetensors"
-    except RsiError as problem:
-        return Check(name="bases", state="missing", detail=problem.message)
-    if not weights.is_file():
-        detail = f"{DEFAULT_BASE} has no {weights.name}; reinstall the package"
-        return Check(name="bases", state="missing", detail=detail)
-    return Check(name="bases", state="ok", detail=", ".join(found))
+    """Bases that packages ship, and those that are or can be prepared here; every file is read."""
+    shipped = {point.name: point for point in entry_points(group=plugins.BASES)}
+    prepared = bases.preparable()
+    faults = {name: _fault(name, home) for name in (DEFAULT_BASE, *sorted(shipped), *prepared)}
+    default = faults[DEFAULT_BASE]
+    if default is not None:
+        return Check(name="bases", state="missing", detail=default.message)
+    found = [f"{name}{_origin(shipped[name])}{_told(faults[name])}" for name in sorted(shipped)]
+    found += [f"{name}{_advice(name, faults[name])}" for name in prepared]
+    damaged = any(fault and not isinstance(fault, Refused) for fault in faults.values())
+    return Check(name="bases", state="note" if damaged else "ok", detail=", ".join(found))
 
 
-def _prepared(name: str, home: Home) -> str:
-    """What has to be said of a base that is prepared here, after every file of it was read."""
+def _fault(name: str, home: Home) -> RsiError | None:
+    """Why a run would not start from the base."""
     try:
         bases.pin(name, home)
-    except Refused:
+    except RsiError as problem:
+        return problem
+    return None
+
+
+def _told(fault: RsiError | None) -> str:
+    """What has to be said of a base that a package ships."""
+    return f" (damaged: {fault.message})" if fault else ""
+
+
+def _advice(name: str, fault: RsiError | None) -> str:
+    """What has to be said of a base that is prepared here."""
+    if fault is None:
+        return ""
+    if isinstance(fault, Refused):
         return f" (after `rsi base add {name}`)"
-    except RsiError:
-        return f" (damaged: `rsi base add {name}` says how to repair it)"
-    return ""
+    return f" (damaged: `rsi base add {name}` says how to repair it)"
 
 
 def _writable(name: str, folder: Path) -> Check:

@@ -89,7 +89,8 @@ class MemoryObjects:
             name = check_name(path.relative_to(folder).as_posix())
             if path.is_dir() and not path.is_symlink():
                 continue
-            if path.is_symlink() or not path.is_file() or path.stat().st_nlink != 1:
+            shared = kind != "base" and path.stat().st_nlink != 1
+            if path.is_symlink() or not path.is_file() or shared:
                 raise Misuse("NOT_A_PLAIN_FILE", f"{name} is a link or special file; write a copy")
             blob = self.put_bytes(kind, path.read_bytes())
             files[name] = blob.digest

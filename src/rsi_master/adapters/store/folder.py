@@ -23,15 +23,15 @@ def check_name(name: str) -> str:
     return name
 
 
-def plain_files(folder: Path) -> Iterator[tuple[str, int]]:
+def plain_files(folder: Path, *, shared: bool = False) -> Iterator[tuple[str, int]]:
     """Relative name and an open descriptor, which the caller closes, of each file, sorted.
 
-    Links, files with a second name, devices, pipes and sockets are refused with Misuse. Empty
-    folders leave no trace.
+    Links, devices, pipes and sockets are refused with Misuse, and files with a second name unless
+    they may be `shared`, as installers share those of a package. Empty folders leave no trace.
     """
     root = os.open(folder, _FOLDER)
     try:
-        for count, found in enumerate(_walk(root, "", 0)):
+        for count, found in enumerate(_walk(root, "", 0, shared)):
             if count >= MAX_FILES:
                 os.close(found[1])
                 raise Misuse("FOLDER_TOO_LARGE", f"{folder.name} holds more than {MAX_FILES} files")
@@ -40,7 +40,7 @@ def plain_files(folder: Path) -> Iterator[tuple[str, int]]:
         os.close(root)
 
 
-def _walk(folder: int, prefix: str, depth: int) -> Iterator[tuple[str, int]]:
+def _walk(folder: int, prefix: str, depth: int, shared: bool) -> Iterator[tuple[str, int]]:
     if depth > MAX_DEPTH:
         raise Misuse("FOLDER_TOO_DEEP", f"{prefix} is more than {MAX_DEPTH} folders deep")
     for entry in sorted(os.listdir(folder)):
@@ -49,19 +49,19 @@ def _walk(folder: int, prefix: str, depth: int) -> Iterator[tuple[str, int]]:
         if stat.S_ISDIR(mode):
             inner = os.open(entry, _FOLDER, dir_fd=folder)
             try:
-                yield from _walk(inner, name + "/", depth + 1)
+                yield from _walk(inner, name + "/", depth + 1, shared)
             finally:
                 os.close(inner)
         elif stat.S_ISREG(mode):
-            yield name, _open_plain(folder, entry, name)
+            yield name, _open_plain(folder, entry, name, shared)
         else:
             raise Misuse("NOT_A_PLAIN_FILE", f"{name} is a link or special file; write a copy")
 
 
-def _open_plain(folder: int, entry: str, name: str) -> int:
+def _open_plain(folder: int, entry: str, name: str, shared: bool) -> int:
     descriptor = os.open(entry, _FILE, dir_fd=folder)
     status = os.fstat(descriptor)
-    if stat.S_ISREG(status.st_mode) and status.st_nlink == 1:
+    if stat.S_ISREG(status.st_mode) and (shared or status.st_nlink == 1):
         return descriptor
     os.close(descriptor)
     raise Misuse("NOT_A_PLAIN_FILE", f"{name} is a hard link or special file; write a copy")

@@ -34,11 +34,14 @@ class FolderObjects:
         return Artifact(digest=name, kind=kind, size=size)
 
     def put_folder(self, kind: Kind, folder: Path) -> Artifact:
-        """Store a folder of plain files as a manifest of blobs; anything else is refused."""
+        """Store a folder of plain files as a manifest of blobs; anything else is refused.
+
+        Those of a base may be shared by an installer.
+        """
         files: dict[str, str] = {}
         total = 0
         with disk(f"collecting {folder.name}"):
-            for name, descriptor in plain_files(folder):
+            for name, descriptor in plain_files(folder, shared=kind == "base"):
                 with os.fdopen(descriptor, "rb") as source:
                     files[name], size = self._take(source)
                 total += size

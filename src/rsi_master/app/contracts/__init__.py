@@ -55,8 +55,9 @@ PROFILES: Final[Mapping[str, Profile]] = {
 
 
 def demo(seed: int) -> str:
-    """The demonstration's contract under that seed, with the digest of the installed base."""
-    return _fill("demo.toml", BASE, seed=str(seed))
+    """The demonstration's contract under that seed, with the digest of the installed base; raises
+    Finding where that was damaged."""
+    return _fill("demo.toml", BASE, _pin(BASE), seed=str(seed))
 
 
 def fresh(name: str, profile: str = BASE) -> str:
@@ -65,17 +66,19 @@ def fresh(name: str, profile: str = BASE) -> str:
 
     The contract of `nano` explains every key and sets it to its default.
     """
-    text = _fill(known(profile).template, profile, name=json.dumps(name))
+    template = known(profile).template
+    text = _fill(template, profile, _pin(profile), name=json.dumps(name))
     return _parsed(text, name)
 
 
 def own(name: str, profile: str, questions: Questions) -> str:
-    """A contract of that profile on a person's own questions; raises as `fresh`."""
+    """A contract of that profile on a person's own questions, for the base that they were looked at
+    with; raises Misuse for a word."""
     values = {key: f"{value:g}" for key, value in asdict(known(profile).means).items()}
     values |= {split: str(count) for split, count in questions.each.items()}
     values |= {"name": json.dumps(name), "items": questions.found.digest}
     values["seconds"] = str(known(profile).means.seconds)
-    return _parsed(_fill("own.toml", profile, **values), name)
+    return _parsed(_fill("own.toml", profile, questions.base, **values), name)
 
 
 def known(profile: str) -> Profile:
@@ -95,7 +98,10 @@ def _parsed(text: str, name: str) -> str:
     return text
 
 
-def _fill(file: str, base: str, **values: str) -> str:
+def _pin(base: str) -> str:
+    return bases.pin(base, Home.default())
+
+
+def _fill(file: str, base: str, digest: str, **values: str) -> str:
     text = (files(__package__) / file).read_text(encoding="utf-8")
-    digest = bases.pin(base, Home.default())
     return Template(text).substitute(values, base=base, digest=digest)
