@@ -1,5 +1,7 @@
 """The trainings behind docs/nano.md, each for a moment on the embedded base: every kind of step."""
 
+import os
+import signal
 import subprocess
 import sys
 import time
@@ -187,21 +189,26 @@ from bench.nano.steps import Base, Part, Sft, node
 
 bench = plan.Bench(Path(sys.argv[1]), material.context(int(sys.argv[2])))
 part = Part(source="nano/scratchpad", tasks=("sums",))
-steps = Sft(init=Base(), parts=(part,), steps=1_000_000)
+steps = Sft(init=Base(), parts=(part,), steps=100_000)
 plan.carry_out(bench, [node(steps, 1), node(steps, 2)], 2, print)
 """
 
 
 def test_no_step_outlives_a_bench_that_is_killed(tmp_path: Path) -> None:
+    started: list[int] = []
     with subprocess.Popen([sys.executable, "-c", ENDLESS, str(tmp_path), str(ITEMS)]) as bench:
         try:
-            # A training leaves this file beside its rows, when torch is about to take steps.
-            until(lambda: len(list(tmp_path.glob("steps/*/scratch/*"))) >= 2, 60.0)
+            jobs = "steps/*/scratch/job/job.json"
+            until(lambda: len(list(tmp_path.glob(jobs))) == 2 and bench.poll() is None, 60.0)
             started = descendants(bench.pid)
         finally:
             bench.kill()
-    assert len(started) >= 3, "two trainings and the server that forked them"
-    until(lambda: not any(map(alive, started)), 10.0)
+    try:
+        assert len(started) >= 3, "two trainings and the server that forked them"
+        until(lambda: not any(map(alive, started)), 10.0)
+    finally:
+        for one in filter(alive, started):
+            os.kill(one, signal.SIGKILL)
 
 
 def until(true: Callable[[], bool], seconds: float) -> None:
