@@ -9,7 +9,7 @@ import argparse
 import os
 import sys
 from pathlib import Path
-from typing import Final
+from typing import Final, NoReturn
 
 from bench.nano import material, page, plan
 from bench.nano.landscape import Landscape
@@ -65,8 +65,15 @@ def main() -> int:
     return 1 if failures else 0
 
 
+class _Parser(argparse.ArgumentParser):
+    """Tells in one line what is wrong with the command line."""
+
+    def error(self, message: str) -> NoReturn:
+        self.exit(2, f"bench: {message}\n")
+
+
 def _arguments() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(
+    parser = _Parser(
         prog="python -m bench.nano",
         description=__doc__,
         formatter_class=argparse.RawDescriptionHelpFormatter,

@@ -464,7 +464,7 @@ def test_a_result_without_digests_of_its_checkpoint_can_be_read_and_is_not_whole
 def benched(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], *words: str
 ) -> tuple[int | str | None, str]:
-    """Exit code and last line on standard error; nothing may be carried out."""
+    """Exit code and the one line on standard error; nothing may be carried out."""
     monkeypatch.setattr(plan, "_carried_out", lambda *_: pytest.fail("carried out"))
     monkeypatch.setattr("sys.argv", ["bench", *words])
     code: int | str | None
@@ -472,7 +472,8 @@ def benched(
         code = program.main()
     except SystemExit as ended:
         code = ended.code
-    return code, capsys.readouterr().err.splitlines()[-1]
+    (line,) = capsys.readouterr().err.splitlines()
+    return code, line
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from rsi_master.programs.nano import judge
+from rsi_master.programs.nano import judge, weights
 from rsi_master.programs.nano.format import TASKS, Task
 from rsi_master.programs.nano.weights import (
     CARD,
@@ -298,7 +298,7 @@ def test_a_publication_that_fails_leaves_the_folder_as_it_was(
         raise OSError(errno.ENOSPC, "No space left on device")
 
     before = digests(copy)
-    monkeypatch.setattr(judge.weights, "record", full)
+    monkeypatch.setattr(weights, "record", full)
     with pytest.raises(OSError, match="No space"):
         judge.publish(copy, judge.Scores({**EMBEDDED, "write": 0.61}))
     assert digests(copy) == before

@@ -201,7 +201,7 @@ def publishable(folder: Path) -> None:
         card.read_text(encoding="utf-8")
     for entry in sorted(folder.iterdir()):
         if not entry.is_file():
-            raise Unfit(f"{entry} is no file, and a base has files alone; move it elsewhere")
+            raise Unfit(f"{entry} is no file, and a base has files alone")
 
 
 def row(found: Scores) -> str:

@@ -22,7 +22,7 @@ from itertools import islice
 from pathlib import Path
 from random import Random
 from types import MappingProxyType
-from typing import Final, get_args
+from typing import Final, NoReturn, get_args
 
 import torch
 from transformers import GenerationConfig, Qwen3Config, Qwen3ForCausalLM
@@ -217,6 +217,13 @@ def _lock(descriptor: int, out: Path) -> None:
         raise ValueError(f"another pre-training holds {out}; name another folder") from cause
 
 
+class _Parser(argparse.ArgumentParser):
+    """Tells in one line what is wrong with the command line."""
+
+    def error(self, message: str) -> NoReturn:
+        self.exit(2, f"pretrain: {message}\n")
+
+
 def _minutes(text: str) -> float:
     value = float(text)
     if not (math.isfinite(value) and value > 0):
@@ -241,7 +248,7 @@ def _folder(text: str) -> Path:
 
 def main() -> None:
     """Parse the command line, train and save."""
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = _Parser(description=__doc__)
     parser.add_argument("--out", type=_folder, required=True, help="folder for the new base")
     parser.add_argument("--shape", choices=tuple(SHAPES), default="base")
     parser.add_argument("--minutes", type=_minutes, default=MINUTES, help="limit of CPU minutes")
