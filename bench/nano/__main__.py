@@ -9,7 +9,7 @@ import argparse
 import os
 import sys
 from pathlib import Path
-from typing import Final
+from typing import Final, NoReturn
 
 from bench.nano import material, page, plan
 from bench.nano.landscape import Landscape
@@ -28,22 +28,32 @@ ONE_THREAD: Final = {
 
 
 def main() -> int:
-    """Run; 1 where a step failed, 2 where nothing is asked for."""
+    """Run; 1 where a step failed, 2 for wrong use, 7 where a disk failed."""
     asked = _arguments()
     os.environ.update(ONE_THREAD)
     for word in asked.only:
-        if not any(table().only((word,)).nodes()):
+        if not word.strip() or not any(table().only((word,)).nodes()):
             _say(f"bench: no part of the table is named {word!r}; see bench/nano/table.py")
             return 2
+    wrong = _unwritable(asked.page)
+    if wrong:
+        _say(f"bench: {wrong}; name a page that can be written")
+        return 2
     wanted = table().only(tuple(asked.only))
     wanted = wanted.quick() if asked.quick else wanted
     context = material.context(QUICK_ITEMS if asked.quick else ITEMS)
     bench = plan.Bench(asked.work.absolute(), context)
     try:
         failures = plan.carry_out(bench, wanted.nodes(), asked.processes, _say)
-    except (plan.Busy, FileExistsError, NotADirectoryError) as cause:
-        _say(str(cause) if isinstance(cause, plan.Busy) else f"bench: --work: {cause}")
+    except plan.Unusable as cause:
+        _say(str(cause))
         return 2
+    except (FileExistsError, NotADirectoryError, PermissionError) as cause:
+        _say(f"bench: --work: {cause}; name another folder")
+        return 2
+    except OSError as cause:
+        _say(f"bench: {cause}; what was carried out is kept, run again when there is room")
+        return 7
     for failure in failures:
         _say(failure)
     found = Landscape(wanted, bench)
@@ -55,18 +65,53 @@ def main() -> int:
     return 1 if failures else 0
 
 
+class _Parser(argparse.ArgumentParser):
+    """Tells in one line what is wrong with the command line."""
+
+    def error(self, message: str) -> NoReturn:
+        self.exit(2, f"bench: {message}\n")
+
+
 def _arguments() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(
+    parser = _Parser(
         prog="python -m bench.nano",
         description=__doc__,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("page", type=Path, help="the page; its figure gets the same name in .svg")
+    parser.add_argument("page", type=_path, help="the page; its figure gets the same name in .svg")
     parser.add_argument("--only", nargs="+", default=[], metavar="WORD", help="parts by name")
     parser.add_argument("--quick", action="store_true", help="hardly any training, one seed")
-    parser.add_argument("--work", type=Path, default=WORK, help=f"results ({WORK})")
+    parser.add_argument("--work", type=_path, default=WORK, help=f"results ({WORK})")
     parser.add_argument("--processes", type=_count, default=2, help="steps at a time (2)")
     return parser.parse_args()
+
+
+def _path(text: str) -> Path:
+    if not text.strip():
+        raise argparse.ArgumentTypeError("the path is empty; give one")
+    return Path(text)
+
+
+def _unwritable(target: Path) -> str | None:
+    """Why page and figure could not be written, in words; found out by writing a draft of each."""
+    if not target.name:
+        return f"{target} is a folder"
+    figure = target.with_suffix(".svg")
+    if figure == target:
+        return f"{target} would be the figure and the page"
+    try:
+        for file in (target, figure):
+            if file.exists() and not file.is_file():
+                return f"{file} is no file"
+            _draft(file).touch()
+            _draft(file).unlink()
+    except OSError as cause:
+        return f"{target}: {cause.strerror}"
+    return None
+
+
+def _draft(file: Path) -> Path:
+    return file.with_name(f"{file.name}.draft")
 
 
 def _count(text: str) -> int:
@@ -79,7 +124,7 @@ def _publish(found: Landscape, target: Path) -> None:
     figure = target.with_suffix(".svg")
     made = {figure: page.drawing(found.lines), target: page.write(found, figure.name)}
     for file, text in made.items():
-        draft = file.with_name(f"{file.name}.draft")
+        draft = _draft(file)
         draft.write_text(text, encoding="utf-8")
         draft.replace(file)
     _say(f"written: {target}, {figure}")

@@ -7,7 +7,9 @@ bench that was broken off goes on, and lineages share what they have in common.
 import ctypes
 import fcntl
 import multiprocessing
+import os
 import signal
+import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
@@ -24,7 +26,6 @@ from bench.nano.result import CHECKPOINT, Result
 from bench.nano.steps import Base, Exam, Node, Prompted, Sft, node
 
 from rsi_master.core import canonical
-from rsi_master.programs.jobs.checkpoint import WEIGHTS
 from rsi_master.programs.nano import weights
 
 LIMIT_SECONDS: Final = 900.0
@@ -36,7 +37,11 @@ _PR_SET_PDEATHSIG: Final = 1
 Say = Callable[[str], None]
 
 
-class Busy(RuntimeError):
+class Unusable(RuntimeError):
+    """The work folder cannot be made or written."""
+
+
+class Busy(Unusable):
     """Another process works in the folder."""
 
 
@@ -68,14 +73,21 @@ class Bench:
         return (self.folder(one) / result.FILE).is_file()
 
     def whole(self, one: Node) -> bool:
-        """Whether the step's result can be read and is its own, with weights beside it."""
-        return self.result(one) is not None and (self.checkpoint(one) / WEIGHTS).is_file()
+        """Whether the step's result can be read and is its own, and its checkpoint as it was."""
+        found = self.result(one)
+        return found is not None and found.files == result.digests(self.folder(one))
 
     @contextmanager
     def alone(self) -> Iterator[None]:
-        """Hold the work folder; raises Busy while another process does."""
-        self.work.mkdir(parents=True, exist_ok=True)
-        with (self.work / LOCK).open("w") as lock:
+        """Hold the work folder; raises Busy while another process does, else Unusable."""
+        try:
+            self.work.mkdir(parents=True, exist_ok=True)
+            lock = (self.work / LOCK).open("w")
+        except OSError as cause:
+            raise Unusable(
+                f"bench: --work {self.work}: {cause.strerror}; name a folder that can be written"
+            ) from cause
+        with lock:
             try:
                 fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError as cause:
@@ -120,7 +132,8 @@ def as_long(bench: Bench, one: Node) -> int | None:
 def carry_out(bench: Bench, nodes: Iterable[Node], processes: int, say: Say) -> list[str]:
     """Carry out what has no result yet, `processes` at a time; what failed, and why.
 
-    A step that fails takes only those with it that need it. Raises Busy beside another bench.
+    A step that fails takes only those with it that need it. Raises Busy beside another bench and
+    Unusable where nothing can be kept. However the bench ends, no step outlives it.
     """
     with bench.alone():
         return _carried_out(bench, ordered(nodes), processes, say)
@@ -188,12 +201,22 @@ class _Running:
 def _enter(folder: str) -> None:
     """The process of a step; imported here, since the parent needs no training stack.
 
-    It ends with the server that forked it, which ends with the bench.
+    It ends with the server that forked it, and with the bench, which the server would outlive: it
+    waits for the last of its processes.
     """
     ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, ctypes.c_ulong(signal.SIGKILL))
+    threading.Thread(target=_end_with_the_bench, daemon=True).start()
     from bench.nano.lab import run  # noqa: PLC0415 - seconds and 400 MB, for the children alone
 
     run.main(Path(folder))
+
+
+def _end_with_the_bench() -> None:
+    """Wait until the bench is gone, however it ended, and kill this process."""
+    bench = multiprocessing.parent_process()
+    if bench is not None:
+        bench.join()
+        os.kill(os.getpid(), signal.SIGKILL)
 
 
 def _ended(running: list[_Running]) -> Iterator[_Running]:

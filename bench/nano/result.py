@@ -1,5 +1,6 @@
 """What one step gave: points by task and item, CPU seconds, and a few answers to show."""
 
+import hashlib
 from pathlib import Path
 from typing import Annotated
 
@@ -28,7 +29,9 @@ class Result(Value):
     """`cpu_seconds` made the weights from those of the parents; imports and scoring are left out.
 
     `updates` are optimiser steps, `rows` the training rows, `points` those of the items in order,
-    `keys` the canonical keys of these items: equal ones share what their answers hang on.
+    `keys` the canonical keys of these items: equal ones share what their answers hang on. `files`
+    are the digests of the checkpoint that was left, no file where the step left none; without them
+    nobody can tell whether the checkpoint is still what was scored.
     """
 
     step: Step
@@ -40,6 +43,7 @@ class Result(Value):
     points: dict[Task, Points]
     keys: dict[Task, tuple[str, ...]]
     answers: tuple[Answer, ...]
+    files: dict[str, str] | None = None
 
 
 def read(folder: Path) -> Result | None:
@@ -51,7 +55,18 @@ def read(folder: Path) -> Result | None:
 
 
 def write(folder: Path, result: Result) -> None:
-    """Write whole or not at all."""
+    """Write whole or not at all, with the digests of the checkpoint in the folder."""
     draft = folder / f"{FILE}.draft"
-    draft.write_text(result.model_dump_json(), encoding="utf-8")
+    told = result.model_copy(update={"files": digests(folder)})
+    draft.write_text(told.model_dump_json(), encoding="utf-8")
     draft.replace(folder / FILE)
+
+
+def digests(folder: Path) -> dict[str, str]:
+    """The sha256 of each file of the checkpoint that was left in `folder`, by its path there."""
+    checkpoint = folder / CHECKPOINT
+    return {
+        str(path.relative_to(checkpoint)): hashlib.sha256(path.read_bytes()).hexdigest()
+        for path in sorted(checkpoint.rglob("*"))
+        if path.is_file()
+    }

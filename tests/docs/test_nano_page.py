@@ -4,7 +4,10 @@ import re
 from pathlib import Path
 
 import pytest
-from bench.nano import material
+from bench.nano import claims, material
+from bench.nano.landscape import Landscape
+from bench.nano.plan import Bench
+from bench.nano.table import table
 
 from rsi_master.core.artifact import AnyRow
 from rsi_master.programs.nano.generator import pools, suite
@@ -15,6 +18,7 @@ POOL = re.compile(
     r"^\| `(nano/\w+)` \| [^|]+ \| \w+ \| (\d+) \| `(sha256:[0-9a-f]{64})` \|$", re.MULTILINE
 )
 CLAIM = re.compile(r"^- \[([ x])\] (.+)$", re.MULTILINE)
+RECIPES = re.compile(r"^### (.+)\n\n\| recipe \|.+\n\|[-:|]+\n((?:\|.+\n)+)", re.MULTILINE)
 
 
 def told(name: str) -> str:
@@ -33,6 +37,44 @@ def test_the_weights_and_the_tokenizer_are_those_of_the_table() -> None:
 
 def test_the_partition_is_that_of_the_table() -> None:
     assert f"sha256:{told('partition')}" == material.partition_digest()
+
+
+def test_the_suite_is_that_of_the_table() -> None:
+    assert f"sha256:{told('suite, source text')}" == material.suite_digest()
+
+
+def test_the_recipes_are_those_of_the_table_in_their_order_and_groups() -> None:
+    """Each has a row with all its tasks, and no row is of a recipe that is tried no more."""
+    listed = [
+        (group, row.split(" | ")[0].removeprefix("| "))
+        for group, rows in RECIPES.findall(PAGE)
+        for row in rows.splitlines()
+    ]
+    assert listed == [(one.group, one.name) for one in table().recipes]
+
+
+def test_the_contests_and_curves_are_those_of_the_table() -> None:
+    contests = re.findall(r"^\| ([^|]+) \| (\w+) \| \d+ rows of ", PAGE, re.MULTILINE)
+    assert contests == [(one.method, one.task) for one in table().contests]
+    curves = re.findall(r"^\| ([\w ]+) \| (\w+) \| ([^|]+\(\d+\)) \|$", PAGE, re.MULTILINE)
+    assert [
+        (task, style, [int(steps) for steps in re.findall(r" \((\d+)\)(?:,|$)", points)])
+        for task, style, points in curves
+    ] == [
+        (one.task or "all together", one.style, [steps for steps, _ in one.steps])
+        for one in table().curves
+    ]
+
+
+def test_the_claims_are_those_that_the_bench_checks(tmp_path: Path) -> None:
+    """What stands before the figures of each; the bench without any result tells the words."""
+    empty = Landscape(table(), Bench(tmp_path, material.context(1)))
+    texts = [one.text for one in claims.checked(empty)]
+    lines = [line for _, line in CLAIM.findall(PAGE)]
+    assert len(lines) == len(texts)
+    assert [line[: len(text) + 2] for line, text in zip(lines, texts, strict=True)] == [
+        f"{text}: " for text in texts
+    ]
 
 
 def test_the_pools_are_those_of_the_table() -> None:

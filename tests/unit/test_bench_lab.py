@@ -1,5 +1,11 @@
 """The trainings behind docs/nano.md, each for a moment on the embedded base: every kind of step."""
 
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
 from pathlib import Path
 from random import Random
 
@@ -142,13 +148,18 @@ def test_a_second_bench_in_one_folder_is_told_to_wait(bench: plan.Bench) -> None
         plan.carry_out(bench, [], 1, lambda _: None)
 
 
-@pytest.mark.parametrize("damage", ["no weights", "half a result", "another's result"])
+@pytest.mark.parametrize(
+    "damage", ["no weights", "half the weights", "half a result", "another's result"]
+)
 def test_a_step_that_is_not_whole_is_carried_out_again(bench: plan.Bench, damage: str) -> None:
     one = node(FIRST, 2)
     assert plan.carry_out(bench, [one], 1, lambda _: None) == []
     file = bench.folder(one) / "result.json"
+    weights = bench.checkpoint(one) / "model.safetensors"
     if damage == "no weights":
-        (bench.checkpoint(one) / "model.safetensors").unlink()
+        weights.unlink()
+    elif damage == "half the weights":
+        weights.write_bytes(weights.read_bytes()[:1_000_000])
     elif damage == "half a result":
         file.write_bytes(file.read_bytes()[:500])
     else:
@@ -157,6 +168,72 @@ def test_a_step_that_is_not_whole_is_carried_out_again(bench: plan.Bench, damage
     assert plan.carry_out(bench, [one], 1, said.append) == []
     assert said[0] == "1 steps to carry out"
     assert bench.whole(one)
+
+
+def test_a_step_heals_the_damaged_parent_that_it_needs(bench: plan.Bench) -> None:
+    parent, child = node(FIRST, 3), node(Dpo(init=FIRST, steps=1), 3)
+    assert plan.carry_out(bench, [parent], 1, lambda _: None) == []
+    (bench.checkpoint(parent) / "tokenizer.json").unlink()
+    said: list[str] = []
+    assert plan.carry_out(bench, [child], 1, said.append) == []
+    assert said[0] == "2 steps to carry out"
+    assert bench.whole(parent)
+    assert bench.whole(child)
+
+
+ENDLESS = """
+import sys
+from pathlib import Path
+from bench.nano import material, plan
+from bench.nano.steps import Base, Part, Sft, node
+
+bench = plan.Bench(Path(sys.argv[1]), material.context(int(sys.argv[2])))
+part = Part(source="nano/scratchpad", tasks=("sums",))
+steps = Sft(init=Base(), parts=(part,), steps=100_000)
+plan.carry_out(bench, [node(steps, 1), node(steps, 2)], 2, print)
+"""
+
+
+def test_no_step_outlives_a_bench_that_is_killed(tmp_path: Path) -> None:
+    started: list[int] = []
+    with subprocess.Popen([sys.executable, "-c", ENDLESS, str(tmp_path), str(ITEMS)]) as bench:
+        try:
+            jobs = "steps/*/scratch/job/job.json"
+            until(lambda: len(list(tmp_path.glob(jobs))) == 2 and bench.poll() is None, 60.0)
+            started = descendants(bench.pid)
+        finally:
+            bench.kill()
+    try:
+        assert len(started) >= 3, "two trainings and the server that forked them"
+        until(lambda: not any(map(alive, started)), 60.0)  # the server takes seconds to end
+    finally:
+        for one in filter(alive, started):
+            os.kill(one, signal.SIGKILL)
+
+
+def until(true: Callable[[], bool], seconds: float) -> None:
+    """Wait for it, not longer than this."""
+    end = time.monotonic() + seconds
+    while not true():
+        assert time.monotonic() < end, f"not so after {seconds:g} s"
+        time.sleep(0.05)
+
+
+def descendants(pid: int) -> list[int]:
+    children = [
+        int(child)
+        for task in Path(f"/proc/{pid}/task").iterdir()
+        for child in (task / "children").read_text().split()
+    ]
+    return [one for child in children for one in (child, *descendants(child))]
+
+
+def alive(pid: int) -> bool:
+    """Whether the process runs; one that nobody waited for does not."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except (FileNotFoundError, ProcessLookupError):
+        return False
 
 
 def test_pools_that_were_changed_are_drawn_again(tmp_path: Path) -> None:

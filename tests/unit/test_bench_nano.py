@@ -1,6 +1,9 @@
 """The pure parts of the bench of nano: lineages, sums over seeds and items, claims, the page."""
 
+import errno
+import json
 import math
+import os
 import re
 from collections.abc import Mapping
 from pathlib import Path
@@ -8,6 +11,7 @@ from random import Random
 from xml.etree import ElementTree
 
 import pytest
+from bench.nano import __main__ as program
 from bench.nano import claims, figure, material, page, plan, result, tally
 from bench.nano.claims import reversals
 from bench.nano.landscape import Landscape, Line
@@ -426,3 +430,116 @@ def test_a_control_is_as_long_as_its_rival_at_the_pace_of_the_training_before(
 def test_the_pace_of_other_rows_tells_nothing() -> None:
     with pytest.raises(ValueError, match="SFT on the same rows"):
         Sft(init=SECOND, parts=FIRST.parts, like=LEARNT)
+
+
+def test_a_result_is_whole_as_long_as_its_checkpoint_is(given: Fixture) -> None:
+    one = node(FIRST, 1)
+    checkpoint = given.bench.checkpoint(one)
+    checkpoint.mkdir(parents=True)
+    for name in ("model.safetensors", "tokenizer.json"):
+        (checkpoint / name).write_text(name, encoding="utf-8")
+    given.give(FIRST, 1, 1.0, 0.5)
+    assert given.bench.whole(one)
+    (checkpoint / "model.safetensors").write_text("model", encoding="utf-8")
+    assert not given.bench.whole(one)
+    (checkpoint / "model.safetensors").write_text("model.safetensors", encoding="utf-8")
+    assert given.bench.whole(one)
+    (checkpoint / "tokenizer.json").unlink()
+    assert not given.bench.whole(one)
+
+
+def test_a_result_without_digests_of_its_checkpoint_can_be_read_and_is_not_whole(
+    given: Fixture,
+) -> None:
+    one = node(FIRST, 1)
+    given.give(FIRST, 1, 1.0, 0.5)
+    file = given.bench.folder(one) / result.FILE
+    told = json.loads(file.read_bytes())
+    assert told.pop("files") == {}
+    file.write_text(json.dumps(told), encoding="utf-8")
+    assert given.bench.result(one) is not None
+    assert not given.bench.whole(one)
+
+
+def benched(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], *words: str
+) -> tuple[int | str | None, str]:
+    """Exit code and the one line on standard error; nothing may be carried out."""
+    monkeypatch.setattr(plan, "_carried_out", lambda *_: pytest.fail("carried out"))
+    monkeypatch.setattr("sys.argv", ["bench", *words])
+    code: int | str | None
+    try:
+        code = program.main()
+    except SystemExit as ended:
+        code = ended.code
+    (line,) = capsys.readouterr().err.splitlines()
+    return code, line
+
+
+@pytest.mark.parametrize(
+    ("name", "told"),
+    [
+        ("missing/nano.md", "missing/nano.md: No such file or directory"),
+        ("", "is no file"),
+        ("/", "/ is a folder"),
+        ("nano.svg", "would be the figure and the page"),
+        ("file/nano.md", "file/nano.md: Not a directory"),
+        ("pipe.md", "pipe.md is no file"),
+        ("folder.md", "folder.svg is no file"),
+        (f"{'n' * 300}.md", "File name too long"),
+    ],
+)
+def test_the_page_is_tried_before_anything_is_carried_out(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    name: str,
+    told: str,
+) -> None:
+    (tmp_path / "file").touch()
+    (tmp_path / "folder.svg").mkdir()
+    os.mkfifo(tmp_path / "pipe.md")
+    before = sorted(tmp_path.iterdir())
+    code, line = benched(monkeypatch, capsys, str(tmp_path / name), "--work", str(tmp_path / "w"))
+    assert code == 2
+    assert told in line
+    assert sorted(tmp_path.iterdir()) == before
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (("", "--quick"), "page: the path is empty"),
+        (("{}/nano.md", "--work", ""), "--work: the path is empty"),
+        (("{}/nano.md", "--work", "/proc/foo"), "bench: --work /proc/foo: No such file"),
+        (("{}/nano.md", "--work", "{}/file/work"), "work: Not a directory; name a folder"),
+        (("{}/nano.md", "--work", "{}/file"), "file: File exists; name a folder"),
+        (("{}/nano.md", "--work", "/sys/kernel"), "bench: --work /sys/kernel: "),
+        (("{}/nano.md", "--only", ""), "no part of the table is named ''"),
+        (("{}/nano.md", "--only", "lineages", " "), "no part of the table is named ' '"),
+    ],
+)
+def test_what_cannot_be_meant_is_refused_in_a_line(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    words: tuple[str, ...],
+    told: str,
+) -> None:
+    (tmp_path / "file").touch()
+    code, line = benched(monkeypatch, capsys, *(word.format(tmp_path) for word in words))
+    assert code == 2
+    assert told in line
+    assert list(tmp_path.iterdir()) == [tmp_path / "file"]
+
+
+def test_a_full_disk_is_told_in_a_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def full(*_: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(plan, "_carried_out", full)
+    monkeypatch.setattr("sys.argv", ["bench", str(tmp_path / "nano.md"), "--work", str(tmp_path)])
+    assert program.main() == 7
+    assert "No space left on device; what was carried out is kept" in capsys.readouterr().err

@@ -1,5 +1,6 @@
 """The embedded base: the published bytes, their size, and the digests that name a change."""
 
+import errno
 import json
 import math
 import re
@@ -9,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from rsi_master.programs.nano import judge
+from rsi_master.programs.nano import judge, weights
 from rsi_master.programs.nano.format import TASKS, Task
 from rsi_master.programs.nano.weights import (
     CARD,
@@ -20,6 +21,7 @@ from rsi_master.programs.nano.weights import (
 
 WEIGHT_LIMIT = 4 * 1024 * 1024
 NARROW = Path(__file__).parents[1] / "bases" / "narrow"
+CONFIG = json.loads((base_folder() / "config.json").read_text(encoding="utf-8"))
 FOLDERS = {"embedded": (base_folder(), 632_640), "narrow": (NARROW, 493_216)}
 
 
@@ -164,3 +166,119 @@ def test_no_base_is_published_without_a_card_or_out_of_the_required_range(copy: 
     (copy / CARD).unlink()
     with pytest.raises(ValueError, match=r"MODEL_CARD\.md is missing"):
         judge.publish(copy, judge.Scores(EMBEDDED))
+
+
+def test_intervals_lie_within_what_a_score_can_be() -> None:
+    wanted = judge.Published.of(base_folder())
+    assert str(wanted.tasks["code"]) == "52.5 to 100.0 %"
+    assert str(wanted.tasks["calls"]) == "0.0 to 41.7 %"
+
+
+def judged(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], *words: str
+) -> tuple[object, str]:
+    """Exit code and standard error of the judge; the latter has to be one line."""
+    monkeypatch.setattr(sys, "argv", ["judge", *words])
+    with pytest.raises(SystemExit) as ended:
+        judge.main()
+    told = capsys.readouterr().err
+    assert told.count("\n") == 1
+    return ended.value.code, told
+
+
+CONFIGURED: dict[str, object] = {
+    "hidden_size": 64,
+    "vocab_size": 600,
+    "num_attention_heads": 0,
+    "num_hidden_layers": -1,
+    "model_type": "none",
+    "hidden_act": "none",
+    "pad_token_id": 517_000,
+}
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        *(("tokenizer.json", text) for text in ("", '{"version": "1.0", ', "{}")),
+        *(("config.json", text) for text in ("", "[]", "null", '"a"', "{}")),
+        *(("model.safetensors", text) for text in ("", "{}")),
+        *(
+            ("config.json", json.dumps({**CONFIG, field: value}))
+            for field, value in (*CONFIGURED.items(), ("hidden_size", "a"))
+        ),
+    ],
+)
+def test_the_judge_names_the_file_that_cannot_be_judged(
+    copy: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    name: str,
+    text: str,
+) -> None:
+    (copy / name).write_text(text, encoding="utf-8")
+    code, told = judged(monkeypatch, capsys, str(copy))
+    assert code == 2
+    assert f"{copy} cannot be judged: {copy / name}" in told
+
+
+@pytest.mark.parametrize("name", ["tokenizer.json", "config.json", "model.safetensors"])
+def test_the_judge_names_the_file_that_is_missing(
+    copy: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], name: str
+) -> None:
+    (copy / name).unlink()
+    code, told = judged(monkeypatch, capsys, str(copy))
+    assert code == 2
+    assert str(copy / name) in told
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("scores.json", None),
+        ("scores.json", "[]"),
+        ("scores.json", '{"task_margin": 1}'),
+        ("config.json", "null"),
+    ],
+)
+def test_what_is_published_is_read_before_anything_is_scored(
+    copy: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    name: str,
+    text: str | None,
+) -> None:
+    monkeypatch.setattr(judge, "scores", lambda _: pytest.fail("scored"))
+    (copy / name).unlink() if text is None else (copy / name).write_text(text, encoding="utf-8")
+    code, told = judged(monkeypatch, capsys, str(base_folder()), "--published", str(copy))
+    assert code == 2
+    assert told.startswith(f"judge: --published {copy} cannot be compared with: {copy / name}: ")
+
+
+def test_nothing_is_scored_or_written_where_a_folder_lies_in_a_base(
+    copy: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(judge, "scores", lambda _: pytest.fail("scored"))
+    before = digests(copy)
+    (copy / "old").mkdir()
+    code, told = judged(monkeypatch, capsys, str(copy), "--publish")
+    assert code == 2
+    assert f"{copy / 'old'} is no file" in told
+    with pytest.raises(judge.Unfit, match="old is no file"):
+        judge.publish(copy, judge.Scores(EMBEDDED))
+    (copy / "old").rmdir()
+    assert digests(copy) == before
+
+
+def test_a_publication_that_fails_leaves_the_folder_as_it_was(
+    copy: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(folder: Path) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    before = digests(copy)
+    monkeypatch.setattr(weights, "record", full)
+    with pytest.raises(OSError, match="No space"):
+        judge.publish(copy, judge.Scores({**EMBEDDED, "write": 0.61}))
+    assert digests(copy) == before
+    assert list(copy.parent.iterdir()) == [copy]

@@ -1,5 +1,6 @@
 """Pre-training on a tiny shape: it learns, saves a base that loads, and keeps to its limit."""
 
+import resource
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -128,6 +129,9 @@ def test_a_step_goes_against_the_gradient_by_the_rate_whatever_its_size() -> Non
         (("--minutes", "nan"), "nan is no limit"),
         (("--minutes", "-5"), "-5 is no limit"),
         (("--minutes", "0"), "0 is no limit"),
+        (("--seed", "9" * 23), f"{'9' * 23} is no seed"),
+        (("--seed", f"-{2**63 + 1}"), "is no seed"),
+        (("--out", ""), "it is empty; name a new folder"),
         ((), "is not empty; name a new folder"),
     ],
 )
@@ -143,7 +147,8 @@ def test_a_rebuild_is_refused_before_it_trains(
     with pytest.raises(SystemExit) as ended:
         pretrain.main()
     assert ended.value.code == 2
-    assert told in capsys.readouterr().err
+    (line,) = capsys.readouterr().err.splitlines()
+    assert told in line
 
 
 def test_a_folder_that_cannot_be_judged_is_told_in_a_line(
@@ -154,3 +159,50 @@ def test_a_folder_that_cannot_be_judged_is_told_in_a_line(
         judge.main()
     assert ended.value.code == 2
     assert f"{tmp_path} cannot be judged" in capsys.readouterr().err
+
+
+def test_a_full_disk_is_told_in_a_line_and_leaves_an_empty_folder(
+    trained: Qwen3ForCausalLM,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """A limit on the size of files stands for the disk: configurations fit, weights do not."""
+    out = tmp_path / "base"
+    monkeypatch.setattr(pretrain, "train", lambda *_: trained)
+    monkeypatch.setattr("sys.argv", ["pretrain", "--out", str(out)])
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (40_000, before[1]))
+    try:
+        with pytest.raises(SystemExit) as ended:
+            pretrain.main()
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+    assert ended.value.code == 7
+    told = capsys.readouterr().err.splitlines()
+    assert told[-1].startswith(f"pretrain: {out} could not be saved: ")
+    assert list(out.iterdir()) == []
+    pretrain.main()
+    AutoModelForCausalLM.from_pretrained(out)
+    assert not (out / pretrain.DRAFT).exists()
+
+
+def test_a_folder_is_held_by_one_pretraining(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("sys.argv", ["pretrain", "--out", str(tmp_path)])
+    with pretrain.claimed(tmp_path) as draft:
+        (draft / "half").touch()
+        with pytest.raises(SystemExit) as ended:
+            pretrain.main()
+        assert ended.value.code == 2
+        assert f"another pre-training holds {tmp_path}" in capsys.readouterr().err
+        assert (draft / "half").exists()
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_the_draft_of_a_process_that_was_killed_is_no_base(tmp_path: Path) -> None:
+    (tmp_path / pretrain.DRAFT).mkdir()
+    (tmp_path / pretrain.DRAFT / "half").touch()
+    with pretrain.claimed(tmp_path) as draft:
+        assert list(draft.iterdir()) == []

@@ -1,28 +1,37 @@
 """Judge a rebuilt base by its scores: `python -m rsi_master.programs.nano.judge FOLDER`.
 
 Exit code 0 when the shape is the published one, and the average and each task lie in the published
-intervals; 1 names what does not, 2 a folder that cannot be judged. Processor types differ in the
-last bits of a pre-training, so digests of a rebuild prove nothing.
+intervals; 1 names what does not, 2 a folder that cannot be judged, with the file that is to blame.
+Processor types differ in the last bits of a pre-training, so digests of a rebuild prove nothing.
 """
 
 import argparse
 import json
 import re
+import shutil
+import sys
+import tempfile
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import fmean
-from typing import Final, Self
+from typing import Final, NoReturn, Self
 
-from rsi_master.core.errors import RsiError
+from tokenizers import Tokenizer
+
+from rsi_master.core.sealed_wire import CHECKPOINT_FILE
 from rsi_master.programs.nano import weights
 from rsi_master.programs.nano.format import TASKS, Task
 from rsi_master.programs.nano.generator.graders import grade
 from rsi_master.programs.nano.generator.suite import draw
+from rsi_master.programs.sealed.benchmark import Base
 from rsi_master.programs.sealed.nano import NANO
 from rsi_master.programs.sealed.vault import read_base
 
 SCORES: Final = "scores.json"
+CONFIG: Final = "config.json"
+TOKENIZER: Final = "tokenizer.json"
 ITEMS: Final = 120
 """Items of a task, all of the split `practice`."""
 MARGIN: Final = 0.05
@@ -38,8 +47,13 @@ SHAPE: Final = (
     *("max_position_embeddings", "tie_word_embeddings"),
 )
 """The fields of `config.json` in which a rebuild may not differ."""
+_TOLD_CHARACTERS: Final = 200
 _SEED: Final = b"nano judge 1"
 _ROW: Final = re.compile(r"^\|(?: [0-9.]+ \|){8}$", re.MULTILINE)
+
+
+class Unfit(ValueError):
+    """A folder that holds no base, or none that can be published; the message names the file."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +75,11 @@ class Interval:
     low: float
     high: float
 
+    @classmethod
+    def around(cls, score: float, margin: float) -> Self:
+        """The interval about a score, within what a score can be."""
+        return cls(max(0.0, score - margin), min(1.0, score + margin))
+
     def __contains__(self, score: float) -> bool:
         return self.low <= score <= self.high
 
@@ -78,14 +97,15 @@ class Published:
 
     @classmethod
     def of(cls, folder: Path) -> Self:
-        """Read `config.json` and `scores.json` of a base folder."""
-        told = json.loads((folder / SCORES).read_text(encoding="utf-8"))
-        margin = told["task_margin"]
-        tasks: dict[Task, Interval] = {
-            task: Interval(told["tasks"][task] - margin, told["tasks"][task] + margin)
-            for task in TASKS
-        }
-        return cls(shape(folder), Interval(told["low"], told["high"]), tasks)
+        """Read `config.json` and `scores.json` of a base folder; raises Unfit."""
+        with _blamed(folder / SCORES):
+            told = json.loads((folder / SCORES).read_text(encoding="utf-8"))
+            margin = float(told["task_margin"])
+            tasks: dict[Task, Interval] = {
+                task: Interval.around(float(told["tasks"][task]), margin) for task in TASKS
+            }
+            average = Interval(float(told["low"]), float(told["high"]))
+        return cls(shape(folder), average, tasks)
 
     def outside(self, shape: Mapping[str, object], found: Scores) -> Iterator[str]:
         """Yield, in words, what of a base is not as published."""
@@ -101,36 +121,60 @@ class Published:
 
 
 def shape(folder: Path) -> Mapping[str, object]:
-    """Return the fields of `SHAPE` from the configuration of a base."""
-    config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
+    """Return the fields of `SHAPE` from the configuration of a base; raises Unfit."""
+    with _blamed(folder / CONFIG):
+        config = json.loads((folder / CONFIG).read_text(encoding="utf-8"))
+        if not isinstance(config, dict):
+            raise TypeError(f"a {type(config).__name__} where an object is needed")
     return {field: config.get(field) for field in SHAPE}
 
 
 def scores(folder: Path) -> Scores:
-    """Return the scores of the base in `folder` on a fixed open sample."""
-    model = NANO.model(read_base(folder))
+    """Return the scores of the base in `folder` on a fixed open sample; raises Unfit."""
+    shape(folder)
+    with _blamed(folder / TOKENIZER):
+        Tokenizer.from_file(str(folder / TOKENIZER))
+    with _blamed(folder / CHECKPOINT_FILE):
+        base = read_base(folder)
     items = draw(_SEED, {"practice": ITEMS})["practice"]
     found: dict[Task, list[float]] = {task: [] for task in TASKS}
-    size = NANO.decoding.batch_size
-    for start in range(0, len(items), size):
-        batch = items[start : start + size]
-        outputs = model.complete([item.prompt for item in batch])
-        for item, output in zip(batch, outputs, strict=True):
-            found[item.task].append(grade(item, output).points)
+    with _blamed(folder / CONFIG, " does not fit weights and tokenizer"):
+        outputs = _outputs(base, [item.prompt for item in items])
+    for item, output in zip(items, outputs, strict=True):
+        found[item.task].append(grade(item, output).points)
     return Scores({task: fmean(points) for task, points in found.items()})
+
+
+def _outputs(base: Base, prompts: list[str]) -> list[str]:
+    model, size = NANO.model(base), NANO.decoding.batch_size
+    batches = (prompts[start : start + size] for start in range(0, len(prompts), size))
+    return [output for batch in batches for output in model.complete(batch)]
+
+
+@contextmanager
+def _blamed(file: Path, how: str = "") -> Iterator[None]:
+    """Turn whatever the libraries raise over a file into Unfit that names it.
+
+    Some of them raise bare `Exception`: there is no shorter list to catch.
+    """
+    try:
+        yield
+    except Exception as cause:
+        why = cause.strerror if isinstance(cause, OSError) and cause.strerror else str(cause)
+        why = " ".join(why.split()) or type(cause).__name__
+        raise Unfit(f"{file}{how}: {why[:_TOLD_CHARACTERS]}") from cause
 
 
 def publish(folder: Path, found: Scores) -> None:
     """Write `scores.json` with the margins for rebuilds, and have card and digests agree with it.
 
-    Raises ValueError for a folder without a model card, or scores that are not those of a base.
+    All is written beside first. Raises Unfit for a folder that is not `publishable`, or scores
+    that are not those of a base.
     """
-    card = folder / weights.CARD
-    if not card.exists():
-        raise ValueError(f"{card} is missing; write one after that of {weights.base_folder()}")
+    publishable(folder)
     required = Interval(LOWEST, HIGHEST)
     if found.average not in required:
-        raise ValueError(f"the average is {100 * found.average:.1f} %, a base has {required}")
+        raise Unfit(f"the average is {100 * found.average:.1f} %, a base has {required}")
     told = {
         "average": round(found.average, 4),
         "low": round(max(LOWEST, found.average - MARGIN), 4),
@@ -138,9 +182,26 @@ def publish(folder: Path, found: Scores) -> None:
         "task_margin": TASK_MARGIN,
         "tasks": {task: round(score, 4) for task, score in found.tasks.items()},
     }
-    (folder / SCORES).write_text(json.dumps(told, indent=2) + "\n", encoding="utf-8")
-    card.write_text(_ROW.sub(row(found), card.read_text(encoding="utf-8")), encoding="utf-8")
-    weights.record(folder)
+    with tempfile.TemporaryDirectory(dir=folder.absolute().parent, prefix=".judge-") as beside:
+        draft = Path(shutil.copytree(folder, Path(beside) / "base"))
+        (draft / SCORES).write_text(json.dumps(told, indent=2) + "\n", encoding="utf-8")
+        card = draft / weights.CARD
+        card.write_text(_ROW.sub(row(found), card.read_text(encoding="utf-8")), encoding="utf-8")
+        weights.record(draft)
+        for name in (SCORES, weights.CARD, weights.DIGESTS):
+            (draft / name).replace(folder / name)
+
+
+def publishable(folder: Path) -> None:
+    """Raise Unfit for a folder without a model card, or with anything but files in it."""
+    card = folder / weights.CARD
+    if not card.is_file():
+        raise Unfit(f"{card} is missing; write one after that of {weights.base_folder()}")
+    with _blamed(card):
+        card.read_text(encoding="utf-8")
+    for entry in sorted(folder.iterdir()):
+        if not entry.is_file():
+            raise Unfit(f"{entry} is no file, and a base has files alone")
 
 
 def row(found: Scores) -> str:
@@ -161,26 +222,35 @@ def main() -> None:
     )
     asked = parser.parse_args()
     try:
-        outside = list(_judged(asked.folder, asked.published, asked.publish))
-    except (OSError, ValueError, LookupError, TypeError, RsiError) as cause:
-        told = " ".join(str(cause).split())
-        parser.error(f"{asked.folder} cannot be judged: {told}; name the folder of a base")
+        wanted = None if asked.publish else Published.of(asked.published)
+    except Unfit as cause:
+        _refuse(f"--published {asked.published} cannot be compared with: {cause}")
+    try:
+        outside = _judged(asked.folder, wanted)
+    except (OSError, Unfit) as cause:
+        _refuse(f"{asked.folder} cannot be judged: {cause}; name the folder of a base")
     for finding in outside:
         print(f"OUTSIDE: {finding}")
     raise SystemExit(1 if outside else 0)
 
 
-def _judged(folder: Path, published: Path, publishing: bool) -> Iterator[str]:
-    """Score, print, publish if asked, and yield what is not as published."""
-    shape(folder)
+def _refuse(told: str) -> NoReturn:
+    print(f"judge: {' '.join(told.split())}", file=sys.stderr)
+    raise SystemExit(2)
+
+
+def _judged(folder: Path, wanted: Published | None) -> list[str]:
+    """Score and print, publish where nothing is wanted, and return what is not as published."""
+    if wanted is None:
+        publishable(folder)
     found = scores(folder)
     for task, score in found.tasks.items():
         print(f"{task:8} {100 * score:5.1f} %")
     print(f"average  {100 * found.average:5.1f} %")
-    if publishing:
+    if wanted is None:
         publish(folder, found)
-    wanted = Published.of(folder if publishing else published)
-    yield from wanted.outside(shape(folder), found)
+        wanted = Published.of(folder)
+    return list(wanted.outside(shape(folder), found))
 
 
 if __name__ == "__main__":

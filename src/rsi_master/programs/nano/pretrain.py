@@ -3,18 +3,26 @@
 One thread, seeded; processor types differ in the last bits, so a rebuild is judged by its scores
 and not by its digests. Nothing is saved of a training that the limit of minutes ends: the rates
 reach zero at the last step, and a base that was cut short is another base.
+
+Exit code 1 for a training over its minutes, 2 for wrong use, a folder that is not empty or one that
+another pre-training holds, 7 where the base could not be saved; then the folder is empty as before.
 """
 
 import argparse
+import fcntl
 import math
+import os
+import shutil
+import sys
 import time
 from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 from random import Random
 from types import MappingProxyType
-from typing import Final, get_args
+from typing import Final, NoReturn, get_args
 
 import torch
 from transformers import GenerationConfig, Qwen3Config, Qwen3ForCausalLM
@@ -31,6 +39,11 @@ DECAY_FROM: Final = 0.35
 IGNORED: Final = -100
 HEAD: Final = 32
 REPORT_EVERY: Final = 100
+DRAFT: Final = ".draft"
+"""Where a base is written, in its folder, until it is whole."""
+SEEDS: Final = range(-(2**63), 2**64)
+"""What torch takes."""
+BROKEN: Final = 7
 MINUTES: Final = 20.0
 """What a rebuild costs at most, in CPU time; a slower machine must be given more by name."""
 
@@ -158,7 +171,10 @@ def _divided(model: Qwen3ForCausalLM) -> tuple[list[torch.Tensor], list[torch.Te
 
 
 def save(model: Qwen3ForCausalLM, folder: Path) -> None:
-    """Write weights, configuration and tokenizer of the base into `folder`."""
+    """Write weights, configuration and tokenizer of the base into `folder`.
+
+    Not whole after a failure, and what is raised then is not OSError alone.
+    """
     folder.mkdir(parents=True, exist_ok=True)
     model.generation_config = GenerationConfig(
         do_sample=False,
@@ -170,6 +186,44 @@ def save(model: Qwen3ForCausalLM, folder: Path) -> None:
     pieces.save(folder)
 
 
+@contextmanager
+def claimed(out: Path) -> Iterator[Path]:
+    """Hold the folder for one base, and yield a new one in it to write the base to.
+
+    Raises ValueError where there is a base or another process holds the folder, and OSError where
+    it cannot be written. What a process that was killed left of a draft is removed.
+    """
+    out.mkdir(parents=True, exist_ok=True)
+    descriptor = os.open(out, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        _lock(descriptor, out)
+        if any(entry.name != DRAFT for entry in out.iterdir()):
+            raise ValueError(f"{out} is not empty; name a new folder: a base has one record")
+        draft = out / DRAFT
+        shutil.rmtree(draft, ignore_errors=True)
+        draft.mkdir()
+        try:
+            yield draft
+        finally:
+            shutil.rmtree(draft, ignore_errors=True)
+    finally:
+        os.close(descriptor)
+
+
+def _lock(descriptor: int, out: Path) -> None:
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError as cause:
+        raise ValueError(f"another pre-training holds {out}; name another folder") from cause
+
+
+class _Parser(argparse.ArgumentParser):
+    """Tells in one line what is wrong with the command line."""
+
+    def error(self, message: str) -> NoReturn:
+        self.exit(2, f"pretrain: {message}\n")
+
+
 def _minutes(text: str) -> float:
     value = float(text)
     if not (math.isfinite(value) and value > 0):
@@ -177,26 +231,57 @@ def _minutes(text: str) -> float:
     return value
 
 
+def _seed(text: str) -> int:
+    value = int(text)
+    if value not in SEEDS:
+        raise argparse.ArgumentTypeError(
+            f"{text} is no seed; give a number from {SEEDS[0]} to {SEEDS[-1]}"
+        )
+    return value
+
+
+def _folder(text: str) -> Path:
+    if not text:
+        raise argparse.ArgumentTypeError("it is empty; name a new folder")
+    return Path(text)
+
+
 def main() -> None:
     """Parse the command line, train and save."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--out", type=Path, required=True, help="folder for the new base")
+    parser = _Parser(description=__doc__)
+    parser.add_argument("--out", type=_folder, required=True, help="folder for the new base")
     parser.add_argument("--shape", choices=tuple(SHAPES), default="base")
     parser.add_argument("--minutes", type=_minutes, default=MINUTES, help="limit of CPU minutes")
-    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--seed", type=_seed, default=1)
     asked = parser.parse_args()
+    with ExitStack() as held:
+        try:
+            draft = held.enter_context(claimed(asked.out))
+        except ValueError as cause:
+            parser.error(str(cause))
+        except OSError as cause:
+            parser.error(f"{asked.out}: {cause.strerror}; name a folder that can be written")
+        torch.set_num_threads(1)
+        try:
+            model = train(SHAPES[asked.shape], Schedule(seed=asked.seed), asked.minutes)
+        except TimeoutError as cause:
+            raise SystemExit(str(cause)) from cause
+        _saved(model, draft, asked.out)
+
+
+def _saved(model: Qwen3ForCausalLM, draft: Path, out: Path) -> None:
     try:
-        asked.out.mkdir(parents=True, exist_ok=True)
-        if any(asked.out.iterdir()):
-            parser.error(f"{asked.out} is not empty; name a new folder: a base has one record")
-    except OSError as cause:
-        parser.error(f"{asked.out}: {cause.strerror}; name a folder that can be written")
-    torch.set_num_threads(1)
-    try:
-        model = train(SHAPES[asked.shape], Schedule(seed=asked.seed), asked.minutes)
-    except TimeoutError as cause:
-        raise SystemExit(str(cause)) from cause
-    save(model, asked.out)
+        save(model, draft)
+        for file in sorted(draft.iterdir()):
+            file.rename(out / file.name)
+    except Exception as cause:  # tokenizers and safetensors raise their own
+        told = " ".join(str(cause).split())
+        print(
+            f"pretrain: {out} could not be saved: {told}; nothing is left there, make room for it "
+            "and run again",
+            file=sys.stderr,
+        )
+        raise SystemExit(BROKEN) from cause
 
 
 if __name__ == "__main__":
