@@ -7,6 +7,7 @@ Processor types differ in the last bits of a pre-training, so digests of a rebui
 
 import argparse
 import json
+import logging
 import re
 import shutil
 import sys
@@ -226,12 +227,24 @@ def main() -> None:
     except Unfit as cause:
         _refuse(f"--published {asked.published} cannot be compared with: {cause}")
     try:
-        outside = _judged(asked.folder, wanted)
+        with _quiet():
+            outside = _judged(asked.folder, wanted)
     except (OSError, Unfit) as cause:
         _refuse(f"{asked.folder} cannot be judged: {cause}; name the folder of a base")
     for finding in outside:
         print(f"OUTSIDE: {finding}")
     raise SystemExit(1 if outside else 0)
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """Libraries warn of a configuration that the judge refuses in a line of its own."""
+    before = logging.root.manager.disable
+    logging.disable(logging.WARNING)
+    try:
+        yield
+    finally:
+        logging.disable(before)
 
 
 def _refuse(told: str) -> NoReturn:
