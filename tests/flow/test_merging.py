@@ -77,12 +77,11 @@ def test_a_flag_in_one_part_taints_the_merge(rig: Rig) -> None:
 
 
 def test_a_checkpoint_of_a_sibling_is_not_merged(rig: Rig) -> None:
-    node, one, _ = two(rig)
+    _, one, _ = two(rig)
     stranger = rig.open_worker(experiments=3)
     with pytest.raises(PolicyDenied) as denied:
         rig.merge(stranger, "base", one)
     assert denied.value.code == "LINEAGE"
-    assert node != stranger
 
 
 def test_no_checkpoint_is_named_twice_and_no_merge_repeated(rig: Rig) -> None:

@@ -80,8 +80,9 @@ def test_exploring_ends_while_the_dearest_lineage_can_still_be_verified() -> Non
 
 def test_exploring_ends_while_the_clock_still_covers_the_verifications() -> None:
     took = tape.life("a")
-    assert not allowed(*took, budget={"wall_seconds": 300}).closing
-    assert conclusion(State.replay(sketch_contract(), tape.events(took)), sketch_contract()) > 0
+    seconds = conclusion(State.replay(sketch_contract(), tape.events(took)), sketch_contract())
+    assert not allowed(*took, budget={"wall_seconds": seconds + 0.1}).closing
+    assert allowed(*took, budget={"wall_seconds": seconds - 0.1}).closing
 
 
 @pytest.mark.parametrize(
