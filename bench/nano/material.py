@@ -12,7 +12,7 @@ from pydantic import BaseModel, ValidationError
 from rsi_master.core import canonical
 from rsi_master.core.artifact import AnyRow, Pair, Prompt, Row, RowKind, kind_of
 from rsi_master.core.model import Value
-from rsi_master.domains.training import sft, tuning
+from rsi_master.domains import training
 from rsi_master.programs import jobs, nano, sealed
 from rsi_master.programs.nano import verifiers, weights
 from rsi_master.programs.nano.format import TASKS, Task, question_of
@@ -31,14 +31,18 @@ TOLD: Final = ("MODEL_CARD.md", "scores.json")
 """Files of a base that tell of it; another word in them is not another base."""
 
 _LAB: Final = Path(__file__).parent / "lab"
+_RECIPES: Final = ("sft", "dpo", "grpo", "rejection", "merge")
 _PROGRAMS: Final = (
     *(
         Path(jobs.__file__).with_name(f"{name}.py")
-        for name in ("checkpoint", "rows", "sft", "supervised", "training")
+        for name in (
+            *("checkpoint", "divergence", "result", "rows", "sampling", "supervised"),
+            *("training", "verifier"),
+            *_RECIPES,
+        )
     ),
     *(Path(sealed.__file__).with_name(f"{name}.py") for name in ("generation", "nano", "weights")),
-    Path(sft.__file__),
-    Path(tuning.__file__),
+    *(Path(training.__file__).with_name(f"{name}.py") for name in ("config", "tuning", *_RECIPES)),
 )
 """What a result was trained and scored by, beside the lab."""
 _BUILDERS: Final = {"judge.py", "muon.py", "pretrain.py", "generator/corpus.py"}

@@ -89,7 +89,7 @@ class Sft(Value):
 
 
 class Grpo(Value):
-    """TRL's GRPO on `nano/prompts`, rewarded by the open verifier; `tokens` limits an answer."""
+    """The shipped recipe `grpo` on `nano/prompts`; `tokens` limits an answer."""
 
     kind: Literal["grpo"] = "grpo"
     init: "Step"
@@ -106,7 +106,7 @@ class Grpo(Value):
 
 
 class Rejection(Value):
-    """Rejection sampling: each round trains on own answers that the open verifier finds right.
+    """The shipped recipe `rejection` on `nano/prompts`.
 
     `keep` are demonstrations that every round trains on as well.
     """
@@ -128,7 +128,8 @@ class Rejection(Value):
 
 
 class Dpo(Value):
-    """TRL's DPO on `nano/pairs`, or on right and wrong answers of its own to `prompts` prompts."""
+    """The shipped recipe `dpo` on `nano/pairs`, or on right and wrong answers of its own to
+    `prompts` prompts."""
 
     kind: Literal["dpo"] = "dpo"
     init: "Step"
@@ -144,15 +145,15 @@ class Dpo(Value):
 
 
 class Merge(Value):
-    """Checkpoints of one base in one.
+    """The shipped recipe `merge`: checkpoints of one base in one.
 
-    `uniform` is the mean of their weights, `ties` TIES at half density on their changes to the
-    base, `sum` the first with `scale` times the changes of the others to it.
+    `linear` is the mean of their weights, `ties` TIES at half density on their changes to the
+    base, `task_arithmetic` the first with `scale` times the changes of the others to it.
     """
 
     kind: Literal["merge"] = "merge"
     inits: tuple["Step", ...]
-    method: Literal["uniform", "ties", "sum"] = "uniform"
+    method: Literal["linear", "ties", "task_arithmetic"] = "linear"
     density: float = 0.5
     scale: float = 1.0
 

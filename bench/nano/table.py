@@ -29,7 +29,7 @@ LENGTHS: Final = (100, 200, 400)
 PROBES: Final = (30, 60, 120, 240)
 PROBED: Final[Tasks] = ("sums", "chain", "facts")
 CONTESTED: Final = (
-    (Part(source="nano/scratchpad", tasks=("sums",)), 30, 2e-4, ANSWER_TOKENS),
+    (Part(source="nano/scratchpad", tasks=("sums",)), 24, 2e-4, ANSWER_TOKENS),
     (Part(source="nano/direct", tasks=("write",), rows=60), 60, 4e-4, 24),
 )
 """Few demonstrations of one task; steps, rate and longest answer, in tokens, of GRPO after them."""
@@ -140,17 +140,17 @@ def _merges() -> Iterable[tuple[str, str, Step]]:
     for task, expert in experts.items():
         yield group, f"{task} alone, scratchpad {LENGTHS[0]}", expert
     several = tuple(experts.values())
-    yield group, "uniform merge of these seven", Merge(inits=several)
+    yield group, "linear merge of these seven", Merge(inits=several)
     yield group, "TIES merge of these seven", Merge(inits=several, method="ties")
     trained = sft("scratchpad", LENGTHS[1])
     branches = tuple(_branch(trained, tasks) for tasks in BRANCHES)
     for tasks, branch in zip(BRANCHES, branches, strict=True):
         told = ", ".join("write (direct)" if task == "write" else task for task in tasks)
         yield group, f"scratchpad {LENGTHS[1]}, then {told} alone, 150 at 0.001", branch
-    joined = Merge(inits=(trained, *branches), method="sum", scale=0.6)
+    joined = Merge(inits=(trained, *branches), method="task_arithmetic", scale=0.6)
     yield group, f"scratchpad {LENGTHS[1]} plus 0.6 of what these three changed", joined
     soup = tuple(trained.model_copy(update={"shift": 100 * at}) for at in range(3))
-    name = f"uniform merge of scratchpad {LENGTHS[1]} under a seed, 100 and 200 above it"
+    name = f"linear merge of scratchpad {LENGTHS[1]} under a seed, 100 and 200 above it"
     yield group, name, Merge(inits=soup)
 
 

@@ -3,25 +3,16 @@
 import os
 import shutil
 import time
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any, Final
 
 from bench.nano import result
-from bench.nano.lab import merging, order, policy, preference, rejection, scoring, supervised
+from bench.nano.lab import order, scoring
 from bench.nano.lab.made import Made
+from bench.nano.lab.makers import MAKERS
 from bench.nano.lab.order import Order
 from bench.nano.result import CHECKPOINT, Result
 
 from rsi_master.programs.jobs.checkpoint import WEIGHTS
-
-MAKERS: Final[dict[str, Callable[[Any, Order, Path], Made]]] = {
-    "sft": supervised.make,
-    "grpo": policy.make,
-    "rejection": rejection.make,
-    "dpo": preference.make,
-    "merge": merging.make,
-}
 
 
 def main(folder: Path) -> None:

@@ -1,4 +1,4 @@
-"""What the open verifier makes of sampled answers: rows to train on, pairs to prefer by."""
+"""What the open verifier makes of answers: pairs to prefer by, and which rows pass."""
 
 from collections.abc import Sequence
 
@@ -6,21 +6,6 @@ from bench.nano.lab.made import Failed
 
 from rsi_master.core.artifact import Pair, Row
 from rsi_master.programs.nano import verifiers
-
-
-def right(prompts: Sequence[str], answers: Sequence[Sequence[str]]) -> list[Row]:
-    """A row for each answer that has all points."""
-    return [
-        Row(prompt=prompt, completion=text)
-        for prompt, texts in zip(prompts, answers, strict=True)
-        for text in texts
-        if known(prompt, text) == 1.0
-    ]
-
-
-def distinct(rows: Sequence[Row]) -> list[Row]:
-    """Each row once, in order of appearance."""
-    return list({(row.prompt, row.completion): row for row in rows}.values())
 
 
 def contrast(prompt: str, answers: Sequence[str]) -> Pair | None:

@@ -1,4 +1,4 @@
-"""The embedded base as package data, and the check that its files are the published ones."""
+"""The embedded base as package data, and the digests of its files."""
 
 import hashlib
 import re
@@ -7,10 +7,6 @@ from typing import Final
 
 DIGESTS: Final = "DIGESTS"
 CARD: Final = "MODEL_CARD.md"
-
-
-class DigestError(RuntimeError):
-    """A file of a base folder is missing, added or not the one that was recorded."""
 
 
 def base_folder() -> Path:
@@ -42,15 +38,3 @@ def recorded(folder: Path) -> dict[str, str]:
     """Return the digests that were recorded for `folder`."""
     lines = (folder / DIGESTS).read_text(encoding="utf-8").splitlines()
     return {name: digest for digest, name in (line.split("  ", 1) for line in lines)}
-
-
-def verify(folder: Path | None = None) -> None:
-    """Raise DigestError where `folder`, by default the embedded base, is not as recorded."""
-    folder = folder or base_folder()
-    found, wanted = digests(folder), recorded(folder)
-    for name in sorted(found.keys() | wanted.keys()):
-        if found.get(name) != wanted.get(name):
-            raise DigestError(
-                f"{folder / name}: sha256 is {found.get(name, 'missing')}, recorded is "
-                f"{wanted.get(name, 'nothing')}; reinstall the package or rebuild the base"
-            )
