@@ -15,7 +15,7 @@ pip := $(py) -m pip --quiet --disable-pip-version-check
 run := OMP_NUM_THREADS=1 $(py)
 ready := .venv/.installed
 
-.PHONY: setup demo test test-all check format bench bench-nano clean FORCE
+.PHONY: setup demo test test-all check format bench bench-demo bench-nano clean FORCE
 .DELETE_ON_ERROR:
 
 setup: $(ready)
@@ -74,9 +74,13 @@ format: $(ready)
 	@$(py) -m ruff format --quiet src tests bench
 	@$(py) -m ruff check --quiet --fix src tests bench
 
-# A demo run, the same trainings without the OS, warm and cold starts: minutes, on a quiet machine.
+# A run, the same trainings without the OS, warm and cold starts: minutes, on a quiet machine.
 bench: $(ready)
-	@$(run) bench/page.py docs/demo.md
+	@$(run) -m bench.cost.page docs/cost.md
+
+# The demonstration under three seeds: 20 minutes, on a quiet machine.
+bench-demo: $(ready)
+	@$(run) -m bench.demo.page docs/demo.md
 
 # The table and the figure of docs/nano.md: about a core-hour. What was finished
 # before is kept in build/bench-nano as long as base, suite and recipes are the same.

@@ -86,6 +86,23 @@ def test_exploring_ends_while_the_clock_still_covers_the_verifications() -> None
 
 
 @pytest.mark.parametrize(
+    ("seeds", "slots", "promoted", "steps"),
+    [(1, 1, 1, 1 + 3), (1, 2, 2, 1 + 4), (2, 2, 2, 1 + 4), (2, 1, 2, 1 + 8), (3, 2, 1, 1 + 6)],
+)
+def test_the_conclusion_is_a_step_more_and_the_longer_lineage_on_every_seed(
+    seeds: int, slots: int, promoted: int, steps: int
+) -> None:
+    """Of a lineage of two equal steps, to which one is added; each other leader adds its own."""
+    contract = sketch_contract(
+        policy={"seeds_of_promotion": seeds, "promoted": promoted}, devices={"slots": slots}
+    )
+    state = State.replay(contract, tape.events([*tape.life("a"), *tape.life("b", init="a")]))
+    one = state.experiments["a"].device_seconds()
+    assert state.experiments["b"].device_seconds() == one > 0
+    assert conclusion(state, contract) == pytest.approx(steps * one)
+
+
+@pytest.mark.parametrize(
     "reserve",
     [Amounts(experiments=10), Amounts(evaluations=59), Amounts(device_seconds=1000)],
 )

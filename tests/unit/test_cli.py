@@ -162,7 +162,9 @@ def test_init_refuses_a_name_that_no_contract_may_have(
 def test_the_demonstration_is_a_contract_under_its_seed() -> None:
     contract = parse(contracts.demo(7), "demo")
     assert contract.seed == 7
-    assert contract.policy.sources == ("nano/direct", "nano/scratchpad", "nano/scraped")
+    rows = ("nano/direct", "nano/scratchpad", "nano/scraped")
+    assert contract.policy.sources == (*rows, "nano/prompts", "nano/pairs")
+    assert (contract.policy.promoted, contract.policy.seeds_of_promotion) == (2, 2)
 
 
 def test_a_contract_that_is_none_is_refused_before_anything_is_made(

@@ -8,10 +8,12 @@ import pytest
 
 from rsi_master.core.errors import PolicyDenied
 from rsi_master.core.event import Fact
+from rsi_master.core.graph import WorkerCreated
 from rsi_master.core.lineage import ancestors
 from rsi_master.core.state import State
 from rsi_master.domains.planning.actions import PlacesView
 from rsi_master.domains.planning.ranking import rank
+from rsi_master.domains.planning.workers import Assignment
 from rsi_master.expos.lineage import refusal_to_continue, selectable, taint
 from rsi_master.testing import tape
 from rsi_master.testing.rig import Rig, sketch_contract
@@ -150,6 +152,49 @@ def test_a_verification_trains_the_whole_lineage_under_the_fresh_seed(rig: Rig) 
     originals = [rig.state.experiments[name].queued for name in (parent, child)]
     assert [one.effective for one in (first, last)] == [q.effective for q in originals if q]
     assert claimables(rig) == [last.experiment, first.experiment]
+
+
+def siblings(rig: Rig) -> tuple[str, str]:
+    """Two experiments of two Workers that continue the same one."""
+    data, parent, child = continued(rig)
+    node = rig.open_worker(data, predecessors=(rig.state.experiments[parent].worker(),))
+    other = rig.train(node, data, init=parent, steps=3)
+    rig.finalise(node, other)
+    return child, other
+
+
+def test_verifications_train_what_they_have_in_common_once_under_each_seed(tmp_path: Path) -> None:
+    policy = {"sources": ["sketch/clean"], "seeds_of_promotion": 2}
+    rig = Rig(tmp_path, sketch_contract(policy=policy))
+    rig.score_base()
+    one, other = siblings(rig)
+    first, _ = rig.verified(one)
+    shared = next(e.id for e in rig.state.owned(first))
+    second, last = rig.verified(other, 0, first)
+    (only,) = (e.queued for e in rig.state.owned(second))
+    assert only is not None
+    assert (only.experiment, only.init) == (last, shared)
+    created = rig.state.graph.nodes[second].created
+    assert isinstance(created, WorkerCreated)
+    assert created.experiments == 1
+    third, _ = rig.verified(other, 1, first, second)
+    assert len(rig.state.owned(third)) == 2, "under another seed all is trained anew"
+    rig.close()
+
+
+def test_what_was_flagged_is_not_taken_from_another_verification(rig: Rig) -> None:
+    one, other = siblings(rig)
+    first, _ = rig.verified(one)
+    shared = next(e.id for e in rig.state.owned(first))
+    node = rig.open_worker(purpose="verify", replicates=other, predecessors=(first,))
+    assert repeated(rig, node) == [shared, None]
+    flag(rig, shared)
+    assert repeated(rig, node) == [None, None]
+
+
+def repeated(rig: Rig, node: str) -> list[str | None]:
+    task = cast(Assignment, rig.worker(node).act("worker.current"))
+    return [step.again for step in task.lineage]
 
 
 def test_a_verification_never_continues_what_was_explored(rig: Rig) -> None:

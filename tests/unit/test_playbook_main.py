@@ -9,6 +9,7 @@ import pytest
 import rsi_master.agents.playbook
 import rsi_master.research
 from rsi_master.agents.playbook.board import Board, Move
+from rsi_master.agents.playbook.exploring import refined
 from rsi_master.agents.playbook.main import MainPlaybook, decide
 from rsi_master.agents.playbook.reviewer import ReviewerPlaybook
 from rsi_master.core.artifact import RowKind
@@ -141,14 +142,59 @@ def test_a_verification_names_the_owner() -> None:
     assert move.arguments["predecessors"] == ("w2",)
 
 
-def test_the_leaders_are_verified_on_every_fresh_seed_the_first_seed_first() -> None:
-    limits = LIMITS.model_copy(update={"seeds": 2, "workers_now": 9, "verifying_now": 9})
-    moves = decide(replace(board(A, B, reviews=(review("b", "a"),)), limits=limits))
-    found = [(move.arguments["replicates"], move.arguments["promotion"]) for move in moves]
-    assert found == [("b", 0), ("a", 0), ("b", 1), ("a", 1)]
+TWO_SEEDS = LIMITS.model_copy(update={"seeds": 2, "workers_now": 9, "verifying_now": 9})
+
+
+def promoted(boards: Board) -> list[tuple[object, object, object]]:
+    moves = decide(replace(boards, limits=TWO_SEEDS))
+    kept = ("replicates", "promotion", "predecessors")
+    return [tuple(move.arguments[name] for name in kept) for move in moves]  # type: ignore[misc]
+
+
+def test_the_leaders_are_verified_on_every_fresh_seed_the_first_leader_first() -> None:
+    reviews = (review("b", "a"),)
+    assert promoted(board(A, B, reviews=reviews)) == [
+        ("b", 0, ("w2",)),
+        ("b", 1, ("w2",)),
+        ("a", 0, ("w1",)),
+        ("a", 1, ("w1",)),
+    ]
     done = verified("b"), verified("a", node="w4"), verified("b", node="w5", promotion=1)
-    moves = decide(replace(board(A, B, *done, reviews=(review("b", "a"),)), limits=limits))
-    assert [(m.arguments["replicates"], m.arguments["promotion"]) for m in moves] == [("a", 1)]
+    assert promoted(board(A, B, *done, reviews=reviews)) == [("a", 1, ("w1", "w5"))]
+
+
+HEIRS = tuple(
+    direction(node, name, predecessors=("w1",)) for node, name in (("w3", "c"), ("w4", "d"))
+)
+LATER = (review("a"), review("c", "d", scope=("w1", "w3", "w4")))
+
+
+def test_leaders_with_a_common_past_are_verified_in_turn_the_second_beside_the_first() -> None:
+    assert promoted(board(A, B, *HEIRS, reviews=LATER)) == [
+        ("c", 0, ("w3",)),
+        ("c", 1, ("w3",)),
+    ]
+    first = tuple(verified("c", f"w{5 + seed}", promotion=seed) for seed in range(2))
+    assert promoted(board(A, B, *HEIRS, *first, reviews=LATER)) == [
+        ("d", 0, ("w4", "w5")),
+        ("d", 1, ("w4", "w6")),
+    ]
+
+
+def test_a_leader_that_was_repeated_on_the_way_to_another_is_verified() -> None:
+    both = (review("a"), review("c", "a", scope=("w1", "w3", "w4")))
+    first = tuple(verified("c", f"w{5 + seed}", promotion=seed) for seed in range(2))
+    ids = {view.experiment_ids[0] for view in first}
+    assert promoted(board(A, B, *HEIRS, *first, reviews=both)) == [
+        ("a", 0, ("w1", "w5")),
+        ("a", 1, ("w1", "w6")),
+    ]
+    passed = Place(effective="e", experiments=("a", *ids), family="f", seeds=3, claimable=min(ids))
+    (move,) = decide(
+        replace(board(A, B, *HEIRS, *first, reviews=both, places=(passed,)), limits=TWO_SEEDS)
+    )
+    assert move.action == "review.request"
+    assert move.arguments["scope"] == ("w5", "w6")
 
 
 def test_no_more_recipes_are_verified_than_the_limits_name() -> None:
@@ -159,10 +205,26 @@ def test_no_more_recipes_are_verified_than_the_limits_name() -> None:
 
 def test_what_was_verified_is_claimed_by_the_order_of_the_ranking() -> None:
     places = (place(None), place("b2"), place("a2"))
-    done = (A, B, verified("a"))
-    assert decide(board(*done, reviews=(review("a"),), places=places)) == (
+    told = (review("a"), review("a2", scope=("w3",)))
+    assert decide(board(A, B, verified("a"), reviews=told, places=places)) == (
         Move("champion.claim", {"experiment": "b2"}),
     )
+
+
+def test_verifications_are_reviewed_and_what_does_not_hold_is_not_claimed() -> None:
+    done, places = (A, B, verified("a")), (place("a2"),)
+    (asked,) = decide(board(*done, reviews=(review("a"),), places=places))
+    assert (asked.action, asked.arguments["scope"]) == ("review.request", ("w3",))
+    beaten = (review("a"), review(scope=("w3",)))
+    (end,) = decide(board(*done, reviews=beaten, places=places))
+    assert end.action == "run.finish"
+    assert "no verification is shown to beat the base" in str(end.arguments["reason"])
+    alone = (*done, verified("b", "w4"))
+    (claim,) = decide(board(*alone, places=places, reviewer=False))
+    assert claim.action == "champion.claim"
+    excused = (review("a"), review(scope=("w3",), status="excused"))
+    (claim,) = decide(board(*done, reviews=excused, places=places))
+    assert claim.action == "champion.claim"
 
 
 @pytest.mark.parametrize(
@@ -175,7 +237,8 @@ def test_what_was_verified_is_claimed_by_the_order_of_the_ranking() -> None:
 )
 def test_closing_opens_nothing_and_claims_what_there_is(limits: dict[str, object]) -> None:
     now = LIMITS.model_copy(update=limits)
-    ready = board(A, B, verified("a"), reviews=(review("b"),), places=(place("a2"),))
+    told = (review("b"), review("a2", scope=("w3",)))
+    ready = board(A, B, verified("a"), reviews=told, places=(place("a2"),))
     assert actions(decide(replace(ready, limits=now))) == ["champion.claim"]
     unready = board(A, B, reviews=(review("b"),))
     assert actions(decide(replace(unready, limits=now))) == ["run.finish"]
@@ -252,6 +315,17 @@ def test_evidence_that_does_not_tell_them_apart_has_both_verified(tmp_path: Path
     other.evaluation = one.evaluation
     assert set(game.decision()) == {one.id, other.id}
     game.rig.close()
+
+
+def test_a_pool_is_tried_without_what_a_filter_removed() -> None:
+    """And one of which a filter took nothing is itself, under its own id."""
+    clean = pool("clean", chars=60).model_copy(update={"parents": (tape.digest("q"),)})
+    mixed = pool("mixed", chars=70).model_copy(
+        update={"parents": (tape.digest("p"), tape.digest("q"))}
+    )
+    whole = POOLS[0].model_copy(update={"parents": (POOLS[0].id,)})
+    found = refined((whole, *POOLS[1:], clean, mixed))
+    assert [one.origin for one in found] == ["p", "r", "s", "clean", "mixed"]
 
 
 def test_main_takes_every_source_before_it_opens_a_direction(tmp_path: Path) -> None:

@@ -168,3 +168,14 @@ def test_a_verification_goes_through_the_lineage_on_its_own_checkpoints() -> Non
 def test_a_verification_stops_at_the_first_training_that_failed() -> None:
     task = TASK.model_copy(update={"purpose": "verify", "lineage": LINEAGE})
     assert replica(task, [view("a2", lifecycle="failed")]) is None
+
+
+def test_what_another_verification_trained_under_the_seed_is_not_trained_once_more() -> None:
+    shared = (LINEAGE[0].model_copy(update={"again": "a2"}), *LINEAGE[1:])
+    task = TASK.model_copy(update={"purpose": "verify", "lineage": shared})
+    first, second, end = (replica(task, [view("b2"), view("m2")][:at]) for at in range(3))
+    assert first is not None
+    assert second is not None
+    assert first[1]["init"] == "a2"
+    assert (second[1]["init"], second[1]["others"]) == ("a2", ("b2",))
+    assert end is None

@@ -61,12 +61,12 @@ def unasked() -> int:
     raise AssertionError("only a first training asks how many rows there are")
 
 
-def following(*views: WorkerExperimentView) -> dict[str, object] | None:
+def following(*views: WorkerExperimentView, init: str = "base") -> dict[str, object] | None:
     move = next_recipe(TASK, list(views), unasked if views else lambda: ROWS)
     if move is None:
         return None
-    recipe, init, data = move
-    assert (init, data) == ("base", DATA)
+    recipe, start, data = move
+    assert (start, data) == (init, DATA)
     SftSpec.model_validate(recipe)
     return recipe
 
@@ -115,17 +115,12 @@ def test_few_rows_come_in_small_batches_so_that_a_pass_has_enough_updates(
     assert rows // batch >= 150 or batch == SMALL_BATCH
 
 
-def test_a_curve_that_still_falls_gets_more_epochs() -> None:
-    first = seen(losses=FALLS)
-    assert changes(following(first), first) == {"epochs": MORE_EPOCHS}
-
-
-def test_a_flat_curve_gets_a_higher_rate() -> None:
-    first = seen(losses=FLAT)
-    rate = first.recipe["learning_rate"]
-    assert isinstance(rate, float)
-    new = changes(following(first), first)
-    assert new == {"learning_rate": pytest.approx(rate * rates.FACTOR, rel=0.05)}
+@pytest.mark.parametrize("losses", [FALLS, FLAT])
+def test_the_second_training_asks_for_the_rate(losses: list[float]) -> None:
+    """One pass of each of two rates: neither curve tells whether the other is better."""
+    first = seen(losses=losses)
+    raised = pytest.approx(rate_of(first) * rates.FACTOR, rel=0.05)
+    assert changes(following(first), first) == {"learning_rate": raised}
 
 
 @pytest.mark.parametrize(
@@ -153,22 +148,37 @@ def test_steps_without_a_loss_are_left_out_of_the_judgement() -> None:
     assert not still_falling(seen().model_copy(update={"curve": points[10:]}))
 
 
-def test_the_third_training_varies_the_better_one_in_the_other_field() -> None:
+def raised(first: WorkerExperimentView, dev: float, losses: list[float]) -> WorkerExperimentView:
+    faster = {**first.recipe, "learning_rate": rate_of(first) * rates.FACTOR}
+    return seen(faster, dev, losses)
+
+
+@pytest.mark.parametrize(("dev", "init"), [(0.6, "e-0.6"), (0.3, "e-0.4")])
+def test_the_third_training_goes_on_from_the_better_one_at_the_lower_rate(
+    dev: float, init: str
+) -> None:
     first = seen(dev=0.4)
-    more = {**first.recipe, "epochs": MORE_EPOCHS}
-    better = seen(more, dev=0.6)
-    assert set(changes(following(first, better), better)) == {"learning_rate"}
-    worse = seen(more, dev=0.3)
-    assert set(changes(following(first, worse), first)) == {"learning_rate"}
+    longer = following(first, raised(first, dev, FALLS), init=init)
+    assert changes(longer, first) == {"epochs": MORE_EPOCHS}
 
 
-def test_the_better_of_two_rates_gets_more_epochs() -> None:
+def test_a_flat_curve_goes_on_at_a_lower_rate() -> None:
     first = seen(dev=0.4, losses=FLAT)
-    rate = first.recipe["learning_rate"]
-    assert isinstance(rate, float)
-    higher = seen({**first.recipe, "learning_rate": rate * 9}, dev=0.3)
-    raised = following(first, higher)
-    assert set(changes(raised, first)) == {"learning_rate"}
+    gentler = following(first, raised(first, 0.3, FLAT), init=first.id)
+    lower = pytest.approx(rate_of(first) / rates.FACTOR, rel=0.05)
+    assert changes(gentler, first) == {"learning_rate": lower}
+
+
+def test_what_was_continued_is_not_continued_again() -> None:
+    first = seen(dev=0.4)
+    second = raised(first, 0.3, FALLS)
+    for dev in (0.2, 0.9):
+        third = seen(dev=dev).model_copy(update={"init": first.id})
+        assert following(first, second, third) is None
+
+
+def rate_of(view: WorkerExperimentView) -> float:
+    return rates.of(view.recipe)
 
 
 def failed(recipe: dict[str, object] | None = None, reason: str = "") -> WorkerExperimentView:

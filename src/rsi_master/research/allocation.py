@@ -1,5 +1,8 @@
 """Allocation: how many directions a budget affords; a floor lets none be closed untested."""
 
+import math
+from collections.abc import Mapping
+
 from rsi_master.core.action import Amounts
 from rsi_master.core.contract import Contract
 from rsi_master.core.lineage import ancestors
@@ -70,14 +73,20 @@ def reserve(state: State, contract: Contract) -> Amounts:
 
 
 def conclusion(state: State, contract: Contract) -> float:
-    """Seconds on the clock that it takes to train the dearest lineage once more, and to verify and
-    claim after that: as long as its trainings took, on the devices that there are."""
+    """Seconds on the clock that one more step from the dearest lineage takes, and to verify and
+    claim after that, at the pace of its trainings so far, on the devices that there are.
+
+    A seed trains the lineage once, and for each other promoted recipe the dearest step: they are
+    expected to branch off from what leads, and share what they have in common.
+    """
     seconds = {name: one.device_seconds() for name, one in state.experiments.items()}
-    lineages = [
-        sum(seconds.get(one, 0.0) for one in (name, *ancestors(state, name)))
-        for name, experiment in state.experiments.items()
-        if experiment.checkpoint is not None
-    ]
-    again = verifications(contract)
-    lanes = min(contract.devices.slots, contract.research.parallel_workers, again)
-    return max(lineages, default=0.0) * (1 + again / lanes)
+    trained = {name for name, one in state.experiments.items() if one.checkpoint is not None}
+    lineage = max((_along(state, name, seconds) for name in trained), default=0.0)
+    step = max((seconds[name] for name in trained), default=0.0)
+    lanes = min(contract.devices.slots, contract.research.parallel_workers)
+    rounds = math.ceil(contract.policy.seeds_of_promotion / lanes)
+    return step + rounds * (lineage + step * contract.policy.promoted)
+
+
+def _along(state: State, name: str, seconds: Mapping[str, float]) -> float:
+    return sum(seconds.get(one, 0.0) for one in (name, *ancestors(state, name)))

@@ -241,11 +241,12 @@ class Rig:
         self.finalise(node, name)
         return node, name
 
-    def verified(self, name: str, promotion: int = 0) -> tuple[str, str]:
-        """A finalised verification of an experiment: node and the last new experiment."""
+    def verified(self, name: str, promotion: int = 0, *beside: str) -> tuple[str, str]:
+        """A finalised verification of an experiment, by a Worker that follows those `beside` it:
+        node and the last new experiment."""
         owner = self.state.experiments[name].worker()
         node = self.open_worker(
-            purpose="verify", replicates=name, promotion=promotion, predecessors=(owner,)
+            purpose="verify", replicates=name, promotion=promotion, predecessors=(owner, *beside)
         )
         session = self.worker(node)
         task = cast(Assignment, session.act("worker.current"))

@@ -40,20 +40,41 @@ class Board:
         statuses += [review.status for review in self.overview.reviews]
         return "active" in statuses
 
+    def verifications(self) -> tuple[DirectionView, ...]:
+        """The directions that train others again, oldest first."""
+        return tuple(view for view in self.overview.directions if view.purpose == "verify")
+
     def report(self) -> ReviewView | None:
-        """The last report of a Reviewer; one that the OS had to excuse says nothing."""
+        """The last report on explorations; one that the OS had to excuse says nothing."""
+        return self._last_report(on_verifications=False)
+
+    def verdict(self) -> ReviewView | None:
+        """The last report on verifications."""
+        return self._last_report(on_verifications=True)
+
+    def _last_report(self, *, on_verifications: bool) -> ReviewView | None:
         told = [review for review in self.overview.reviews if review.status == "reported"]
-        return told[-1] if told else None
+        nodes = {view.node for view in self.verifications()}
+        found = [one for one in told if bool(nodes & set(one.scope)) is on_verifications]
+        return found[-1] if found else None
 
     def unreviewed(self) -> tuple[DirectionView, ...]:
         """Directions with a result that were in the scope of no review yet."""
-        weighed = {
+        return tuple(view for view in self.able() if view.node not in self._weighed())
+
+    def unweighed(self) -> tuple[DirectionView, ...]:
+        """Verifications with a result that were in the scope of no review yet."""
+        weighed = self._weighed()
+        able = (view for view in self.verifications() if view.best is not None)
+        return tuple(view for view in able if view.node not in weighed)
+
+    def _weighed(self) -> set[str]:
+        return {
             node
             for review in self.overview.reviews
             if review.status != "active"
             for node in review.scope
         }
-        return tuple(view for view in self.able() if view.node not in weighed)
 
     def chosen(self) -> tuple[str, ...]:
         """Experiments to go on with, the first one leads: what the last report recommends, or

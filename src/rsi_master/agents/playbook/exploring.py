@@ -18,9 +18,15 @@ def explore(board: Board) -> tuple[Move, ...]:
     tried = {digest for view in board.overview.directions for digest in view.data}
     first = [view for view in board.explored() if not view.predecessors]
     free = min(board.limits.workers_now, board.limits.directions - len(first))
-    usable = tuple(dataset for dataset in board.datasets if dataset.holds == USABLE)
+    usable = tuple(dataset for dataset in refined(board.datasets) if dataset.holds == USABLE)
     fresh = [dataset for dataset in by_contrast(usable) if dataset.id not in tried]
     return tuple(_direction(dataset, board.limits) for dataset in fresh[: max(0, free)])
+
+
+def refined(datasets: tuple[DatasetView, ...]) -> tuple[DatasetView, ...]:
+    """The datasets without those that a filter left a part of, which stands for them."""
+    replaced = {one.parents for one in datasets if one.parents != (one.id,)}
+    return tuple(one for one in datasets if (one.id,) not in replaced)
 
 
 def by_contrast(datasets: tuple[DatasetView, ...]) -> list[DatasetView]:

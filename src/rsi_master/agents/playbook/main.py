@@ -3,7 +3,7 @@
 from typing import cast
 
 from rsi_master.agents.playbook.board import Board, Move
-from rsi_master.agents.playbook.exploring import explore
+from rsi_master.agents.playbook.exploring import USABLE, explore, refined
 from rsi_master.agents.playbook.following import follow
 from rsi_master.agents.playbook.promoting import promote
 from rsi_master.core.turn import Ask
@@ -18,14 +18,23 @@ class MainPlaybook:
 
     def act(self, ask: Ask, session: Session) -> None:
         """See `Agent`."""
-        pool = cast(PoolView, session.act("data.list"))
-        taken = {dataset.origin for dataset in pool.datasets}
-        if not cast(OverviewView, session.act("state.sync")).directions:
-            for source in pool.sources:
-                if source not in taken:
-                    session.act("data.add", source=source)
+        overview = cast(OverviewView, session.act("state.sync"))
+        if not overview.directions:
+            self._stock(session, overview.verifier)
         for move in decide(self._board(ask, session)):
             session.act(move.action, **move.arguments)
+
+    def _stock(self, session: Session, verifier: bool) -> None:
+        """Take every source, and leave out the answers that the verifier knows to be wrong."""
+        pool = cast(PoolView, session.act("data.list"))
+        taken = {dataset.origin for dataset in pool.datasets}
+        for source in pool.sources:
+            if source not in taken:
+                session.act("data.add", source=source)
+        pool = cast(PoolView, session.act("data.list"))
+        for dataset in refined(pool.datasets) if verifier else ():
+            if dataset.holds == USABLE and not dataset.parents:
+                session.act("data.filter", dataset=dataset.id, verified=True)
 
     def _board(self, ask: Ask, session: Session) -> Board:
         return Board(

@@ -13,9 +13,9 @@ from rsi_master.core.graph import Node, WorkerCreated, WorkerFinalised
 from rsi_master.core.lineage import ancestors
 from rsi_master.core.model import Value
 from rsi_master.core.score import SplitScore, present
-from rsi_master.core.state import State
 from rsi_master.domains.planning import rules
 from rsi_master.expos.catalogue import Desk, Entry, Outcome, Rule, Whole
+from rsi_master.expos.lineage import selectable
 
 
 class Create(Action):
@@ -23,7 +23,7 @@ class Create(Action):
     read and continue, and a number of experiments. `recipe` names the way to train that the
     direction is about; without it the Worker chooses. A verification replicates one experiment with
     its whole lineage under a fresh seed, of which `promotion` is the number, from 0 on; it gets as
-    many experiments as that takes."""
+    many experiments as that takes beyond what its predecessors trained under that seed."""
 
     name = "worker.create"
     effect = "record"
@@ -75,12 +75,14 @@ class WorkerRef(Value):
 
 class Training(Value):
     """A training or merge that a verification repeats: what it continued, first θ_in, and its data,
-    all by the ids of the original."""
+    all by the ids of the original. `again` is its repetition under the same fresh seed by a
+    designated predecessor, which need not be trained once more."""
 
     experiment: str
     recipe: dict[str, object]
     parents: tuple[str, ...]
     data: tuple[Digest, ...]
+    again: str | None = None
 
 
 class Predecessor(Value):
@@ -140,7 +142,7 @@ class FinalisedView(Value):
 
 def _create(action: Create, desk: Desk) -> Outcome:
     number = len(desk.state.graph.workers()) + 1
-    again = _lineage(desk.state, action.replicates) if action.replicates else ()
+    lacking = [one for one in _lineage(desk, action) if one.again is None]
     fact = WorkerCreated(
         node=f"w{number}",
         direction=action.direction,
@@ -152,7 +154,7 @@ def _create(action: Create, desk: Desk) -> Outcome:
         recipe=action.recipe,
         replicates=action.replicates,
         promotion=action.promotion,
-        experiments=len(again) or action.experiments,
+        experiments=len(lacking) or action.experiments,
     )
     return Outcome(fact, (fact,))
 
@@ -175,7 +177,7 @@ def _current(_action: Current, desk: Desk) -> Outcome:
             data=created.data,
             recipe=created.recipe,
             replicates=created.replicates,
-            lineage=_lineage(state, created.replicates) if created.replicates else (),
+            lineage=_lineage(desk, created),
             experiments=tuple(e.id for e in owned),
             running=sum(1 for e in owned if e.ended is None),
             left=_left(desk, node, created),
@@ -198,20 +200,38 @@ def _predecessor(desk: Desk, name: str) -> Predecessor:
     )
 
 
-def _lineage(state: State, name: str) -> tuple[Training, ...]:
-    """From the first training on the base to the experiment itself."""
+def _lineage(desk: Desk, task: Create | WorkerCreated) -> tuple[Training, ...]:
+    """What a verification repeats, from the first training on the base to the experiment itself;
+    nothing for an exploration."""
+    state, name = desk.state, task.replicates
+    if name is None:
+        return ()
     order = reversed((name, *ancestors(state, name)))
     found = [known.queued for one in order if (known := state.experiments.get(one)) is not None]
+    again = _repeated(desk, task)
     return tuple(
         Training(
             experiment=queued.experiment,
             recipe=queued.recipe,
             parents=queued.parents(),
             data=queued.data,
+            again=again.get(queued.effective) if queued.experiment != name else None,
         )
         for queued in found
         if queued is not None
     )
+
+
+def _repeated(desk: Desk, task: Create | WorkerCreated) -> dict[str, str]:
+    """What the predecessors of a verification trained under its fresh seed, by effective recipe."""
+    seed = desk.contract.policy.promotion_seeds()[task.promotion]
+    return {
+        experiment.queued.effective: experiment.id
+        for node in task.predecessors
+        for experiment in desk.state.owned(node)
+        if experiment.queued and experiment.queued.purpose == "verify"
+        if experiment.queued.seed == seed and selectable(desk.state, experiment)
+    }
 
 
 def _inspect(action: Inspect, desk: Desk) -> Outcome:

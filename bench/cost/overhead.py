@@ -1,6 +1,6 @@
 """What the Experiment OS costs: a finished run against a bare TRL script of the same trainings.
 
-    python bench/overhead.py RUN_FOLDER
+    python -m bench.cost.overhead RUN_FOLDER
 
 Each Worker of the run becomes a lane: a process that imports the stack once, trains the Worker's
 recipes in their order and evaluates each on as many prompts as the run did. As many lanes run side

@@ -1,6 +1,6 @@
 """What a person would write without an Experiment OS: one TRL script that trains recipes in turn.
 
-    python bench/bare.py LANE.json
+    python bench/cost/bare.py LANE.json
 
 LANE.json: {"base": folder, "experiments": [{"data": file, "spec": {...}, "seed": n}, ...],
 "items": file, "threads": n}. Each recipe is trained from the base and greedily evaluated on the

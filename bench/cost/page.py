@@ -1,37 +1,26 @@
-"""Runs the demonstration and its benches in one go, and writes the page about them.
+"""Runs a contract of supervised trainings, repeats them bare, and writes the page about the cost.
 
-python bench/page.py docs/demo.md
+python -m bench.cost.page docs/cost.md
 """
 
-import os
-import platform
-import subprocess
 import sys
 import tempfile
 from pathlib import Path
+from string import Template
 
-import overhead
-import warm
+from bench.cost import overhead, warm
+from bench.runs import carry_out, machine
 
-from rsi_master.app.folder import RunFolder
-from rsi_master.app.reader import read
+from rsi_master.app import bases
+from rsi_master.app.contracts import BASE
+from rsi_master.app.home import Home
 
-PAGE = """# The demonstration, measured
+PAGE = """# What the Experiment OS costs
 
 Written by `make bench` on {machine}. Times belong to that machine and hour; the ratios are
 what to keep.
 
-## What it prints
-
-`rsi demo`, told line by line as it happens when the output is no terminal:
-
-```
-{story}
-```
-
-## What the Experiment OS costs
-
-The same trainings as a bare TRL script (`bench/bare.py`), in the same session: as many lanes side
+The same trainings as a bare TRL script (`bench/cost/bare.py`), in the same session: as many lanes side
 by side as the run had Workers, each a process that imports the training stack once, trains the
 Worker's recipes in their order, and answers as many prompts after each as one evaluation has items.
 The run's wall time goes from its opening to its end and includes planning, scanning, the ledger,
@@ -57,7 +46,7 @@ confines nothing and scores neither base nor holdout.
 
 Seconds from submission to the first logged training step under the tier `{tier}`: the first job of
 an engine, which imports the stack, and the median of five that were forked from the warm parent
-(`python bench/warm.py`).
+(`python -m bench.cost.warm`).
 
 | cold | warm | ratio |
 |--:|--:|--:|
@@ -68,32 +57,21 @@ an engine, which imports the stack, and the median of five that were forked from
 def main(page: str) -> None:
     """Run everything; write the page."""
     with tempfile.TemporaryDirectory() as folder:
-        story, run = demonstrate(Path(folder))
-        cost = overhead.measure(read(RunFolder(run)))
+        contract = Path(folder) / "cost.toml"
+        contract.write_text(filled(), encoding="utf-8")
+        told = carry_out(("run", str(contract)), Path(folder))
+        cost = overhead.measure(told.record)
     start = warm.measure()
-    text = PAGE.format(
-        machine=f"{os.cpu_count()} cores, {platform.system()} {platform.machine()}",
-        story=story,
-        ratio_of_starts=start.pop("ratio"),
-        **cost,
-        **start,
-    )
+    text = PAGE.format(machine=machine(), ratio_of_starts=start.pop("ratio"), **cost, **start)
     Path(page).write_text(text, encoding="utf-8")
     print(text)
 
 
-def demonstrate(folder: Path) -> tuple[str, Path]:
-    """Run the demonstration with an installation of its own; what it printed, and where it is."""
-    runs = folder / "runs"
-    done = subprocess.run(
-        [sys.executable, "-m", "rsi_master", "demo", "--runs", str(runs)],
-        env={**os.environ, "RSI_HOME": str(folder / "home")},
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    run = next(runs.iterdir())
-    return done.stdout.replace(str(runs), "runs").strip("\n"), run
+def filled() -> str:
+    """The contract of the trainings, for the base that is installed."""
+    text = Path(__file__).with_name("cost.toml").read_text(encoding="utf-8")
+    digest = bases.pin(BASE, Home.default())
+    return Template(text).substitute(seed="0", base=BASE, digest=digest)
 
 
 if __name__ == "__main__":

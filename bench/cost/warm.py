@@ -1,7 +1,7 @@
 """How long a training takes to reach its first step: the first job of an engine, which imports the
 training stack, against the next ones, forked from the warm parent.
 
-    python bench/warm.py
+    python -m bench.cost.warm
 """
 
 import json

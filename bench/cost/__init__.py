@@ -1,0 +1,1 @@
+"""What the Experiment OS costs beside the same trainings as bare scripts."""

@@ -1,0 +1,1 @@
+"""The demonstration under several seeds, and the page about what came out."""
