@@ -20,8 +20,8 @@ PAGE = """# What the Experiment OS costs
 Written by `make bench` on {machine}. Times belong to that machine and hour; the ratios are
 what to keep.
 
-The same trainings as a bare TRL script (`bench/cost/bare.py`), in the same session: as many lanes side
-by side as the run had Workers, each a process that imports the training stack once, trains the
+The same trainings as a bare TRL script (`bench/cost/bare.py`), in the same session: as many lanes
+side by side as the run had Workers, each a process that imports the training stack once, trains the
 Worker's recipes in their order, and answers as many prompts after each as one evaluation has items.
 The run's wall time goes from its opening to its end and includes planning, scanning, the ledger,
 confinement, scoring the base, the review and the claim.
