@@ -10,6 +10,7 @@ from pathlib import Path
 
 from rsi_master.app.folder import RunFolder
 from rsi_master.app.reader import Record, read
+from rsi_master.core.run import RunFinished, RunOpened
 
 
 @dataclass(frozen=True)
@@ -34,6 +35,12 @@ def carry_out(words: Sequence[str], folder: Path) -> Told:
         raise SystemExit(f"rsi {' '.join(words)} ended with {done.returncode}:\n{done.stderr}")
     (run,) = runs.iterdir()
     return Told(done.stdout.replace(str(runs), "runs").strip("\n"), read(RunFolder(run)))
+
+
+def seconds(record: Record) -> float:
+    """On the clock, from the opening of the run to its end."""
+    opened = next(e.at for e in record.events if isinstance(e.fact, RunOpened))
+    return next(e.at for e in record.events if isinstance(e.fact, RunFinished)) - opened
 
 
 def machine() -> str:

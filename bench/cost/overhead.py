@@ -16,12 +16,13 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+from bench.runs import seconds
+
 from rsi_master.adapters.store.objects import FolderObjects
 from rsi_master.app.folder import RunFolder
 from rsi_master.app.reader import Record, read
 from rsi_master.core.experiment import ExperimentQueued
 from rsi_master.core.graph import WorkerCreated
-from rsi_master.core.run import RunFinished, RunOpened
 
 
 def main(run: str) -> None:
@@ -32,7 +33,7 @@ def main(run: str) -> None:
 def measure(record: Record) -> dict[str, object]:
     """Wall seconds of the run and of the bare lanes, and their ratio."""
     trained = [e for e in record.state.experiments.values() if e.checkpoint]
-    ours, busy = wall(record), sum(e.device_seconds() for e in trained)
+    ours, busy = seconds(record), sum(e.device_seconds() for e in trained)
     with tempfile.TemporaryDirectory() as folder:
         theirs = bare(record, Path(folder))
         lanes = sum(float(f.read_text("utf-8")) for f in Path(folder).glob("*/seconds"))
@@ -45,12 +46,6 @@ def measure(record: Record) -> dict[str, object]:
         "bare_device_seconds": round(lanes, 1),
         "device_ratio": round(busy / lanes, 3),
     }
-
-
-def wall(record: Record) -> float:
-    """Seconds from the opening of the run to its end."""
-    opened = next(e.at for e in record.events if isinstance(e.fact, RunOpened))
-    return next(e.at for e in record.events if isinstance(e.fact, RunFinished)) - opened
 
 
 def bare(record: Record, folder: Path) -> float:

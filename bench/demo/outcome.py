@@ -4,20 +4,19 @@ from dataclasses import dataclass
 
 from rsi_master.app.reader import Record
 from rsi_master.core.experiment import Experiment
-from rsi_master.core.run import ClaimScored, RunFinished, RunOpened
+from rsi_master.core.run import ClaimScored
 from rsi_master.core.score import Scored, SplitScore
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """Scores in per cent with their 95 % intervals; `seconds` go from the opening to the end."""
+    """Scores in per cent with their 95 % intervals."""
 
     base: tuple[float, float, float]
     champion: tuple[float, float, float]
     trained: int
     families: int
     reviews: int
-    seconds: float
     lineage: str
 
     def recovered(self, best: float) -> float:
@@ -25,22 +24,19 @@ class Outcome:
         return (self.champion[0] - self.base[0]) / (best - self.base[0])
 
 
-def of(record: Record) -> Outcome:
+def counted(record: Record) -> Outcome:
     """The outcome of a run; raises SystemExit for one without a scored claim."""
     state = record.state
     claimed = state.claimed
     if state.claim is None or not isinstance(claimed, ClaimScored):
         raise SystemExit(f"{record.folder.path}: the run ended without a scored claim")
     trained = [e for e in state.experiments.values() if _trained(e)]
-    begun = next(e.at for e in record.events if isinstance(e.fact, RunOpened))
-    ended = next(e.at for e in record.events if isinstance(e.fact, RunFinished))
     return Outcome(
         base=_interval(claimed.result.base),
         champion=_interval(claimed.result.champion),
         trained=len(trained),
         families=len({e.queued.family for e in trained if e.queued}),
         reviews=sum(1 for node in state.graph.reviews() if node.report),
-        seconds=ended - begun,
         lineage=_told(record, state.claim.experiment),
     )
 
