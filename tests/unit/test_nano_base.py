@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from rsi_master.app import plugins
 from rsi_master.programs.nano import judge, weights
 from rsi_master.programs.nano.format import TASKS, Task
 from rsi_master.programs.nano.weights import (
@@ -20,7 +21,7 @@ from rsi_master.programs.nano.weights import (
 )
 
 WEIGHT_LIMIT = 4 * 1024 * 1024
-NARROW = Path(__file__).parents[1] / "bases" / "narrow"
+NARROW = plugins.base_folder("narrow")
 CONFIG = json.loads((base_folder() / "config.json").read_text(encoding="utf-8"))
 FOLDERS = {"embedded": (base_folder(), 632_640), "narrow": (NARROW, 493_216)}
 

@@ -71,14 +71,16 @@ class Sketch:
     def pools(
         self, secret: bytes, drawn: Mapping[Split, Sequence[Question]]
     ) -> Mapping[str, list[AnyRow]]:
-        """`sketch/clean`, and `sketch/scraped` with five sealed questions of each of two splits;
-        `sketch/prompts` without answers, `sketch/pairs` of a right answer and a wrong one."""
+        """`sketch/clean`, its first half as `sketch/few`, and `sketch/scraped` with five sealed
+        questions of each of two splits; `sketch/prompts` without answers, `sketch/pairs` of a right
+        answer and a wrong one."""
         rng = Random(secret)
         seen = {question.prompt for found in drawn.values() for question in found}
         clean = [_fresh(rng, task, seen) for task in TASKS for _ in range(POOL_ROWS // 2)]
         planted = [q for split in ("dev", "confirm") for q in drawn.get(split, ())[:PLANTED]]
         return {
             "sketch/clean": [_row(question) for question in clean],
+            "sketch/few": [_row(question) for question in clean[: len(clean) // 2]],
             "sketch/scraped": [_row(question) for question in (*clean, *planted)],
             "sketch/prompts": [Prompt(prompt=question.prompt) for question in clean],
             "sketch/pairs": [_pair(question) for question in clean],
