@@ -14,15 +14,16 @@ from rsi_master.agents.playbook.main import MainPlaybook, decide
 from rsi_master.agents.playbook.reviewer import ReviewerPlaybook
 from rsi_master.core.artifact import RowKind
 from rsi_master.core.experiment import Experiment
-from rsi_master.core.run import FinishAsked, Trigger
+from rsi_master.core.run import ActionIntended, FinishAsked, Trigger
 from rsi_master.core.turn import Ask, Limits
 from rsi_master.domains.control.overview import DirectionView, ReviewView
 from rsi_master.domains.data.actions import DatasetView
 from rsi_master.domains.planning.actions import Place, PlacesView
 from rsi_master.programs.sealed.nano import NANO
-from rsi_master.testing import tape
+from rsi_master.testing import tape, verifiers
 from rsi_master.testing.boards import LIMITS, NOTHING, direction, pool, review
-from rsi_master.testing.rig import Rig
+from rsi_master.testing.rig import Rig, sketch_contract
+from rsi_master.testing.sketch import SKETCH
 
 
 def place(claimable: str | None) -> Place:
@@ -335,6 +336,22 @@ def test_main_takes_every_source_before_it_opens_a_direction(tmp_path: Path) -> 
     assert {fact.source.origin for fact in rig.state.datasets.values()} >= {"sketch/clean"}
     assert rig.state.graph.workers()
     rig.close()
+
+
+def test_a_contract_without_submissions_for_filters_has_its_pools_as_they_are(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(SKETCH, "verifier", f"{verifiers.__name__}:{verifiers.added.__name__}")
+    for folder, submissions, filters in (("tight", 2, 0), ("one", 3, 1), ("free", 9, 2)):
+        (tmp_path / folder).mkdir()
+        policy = {"sources": ["sketch/clean", "sketch/few"], "submissions": submissions}
+        rig = Rig(tmp_path / folder, sketch_contract(policy=policy))
+        ask = Ask(order="o", role="main", node="main", trigger="start", limits=LIMITS)
+        MainPlaybook().act(ask, rig.main())
+        asked = [fact.action for fact in rig.facts(ActionIntended)]
+        assert asked.count("data.filter") == filters
+        assert len(rig.state.graph.workers()) == 2
+        rig.close()
 
 
 def test_main_finishes_the_run_through_the_gateway(tmp_path: Path) -> None:

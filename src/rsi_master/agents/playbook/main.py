@@ -6,9 +6,10 @@ from rsi_master.agents.playbook.board import Board, Move
 from rsi_master.agents.playbook.exploring import USABLE, explore, refined
 from rsi_master.agents.playbook.following import follow
 from rsi_master.agents.playbook.promoting import promote
+from rsi_master.core.errors import PolicyDenied
 from rsi_master.core.turn import Ask
 from rsi_master.domains.control.overview import OverviewView
-from rsi_master.domains.data.actions import PoolView
+from rsi_master.domains.data.actions import DatasetView, PoolView
 from rsi_master.domains.planning.actions import PlacesView
 from rsi_master.expos.gateway import Session
 
@@ -33,8 +34,8 @@ class MainPlaybook:
                 session.act("data.add", source=source)
         pool = cast(PoolView, session.act("data.list"))
         for dataset in refined(pool.datasets) if verifier else ():
-            if dataset.holds == USABLE and not dataset.parents:
-                session.act("data.filter", dataset=dataset.id, verified=True)
+            if dataset.holds == USABLE and not dataset.parents and not _cleaned(session, dataset):
+                return
 
     def _board(self, ask: Ask, session: Session) -> Board:
         return Board(
@@ -109,3 +110,14 @@ def closings(board: Board) -> tuple[Move, ...]:
 def finish(reason: str) -> Move:
     """The end of the research."""
     return Move("run.finish", {"reason": reason})
+
+
+def _cleaned(session: Session, dataset: DatasetView) -> bool:
+    """Whether the contract allowed to filter a dataset: its data submissions may be used up."""
+    try:
+        session.act("data.filter", dataset=dataset.id, verified=True)
+    except PolicyDenied as denied:
+        if denied.code != "SUBMISSIONS":
+            raise
+        return False
+    return True
