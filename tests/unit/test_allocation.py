@@ -9,7 +9,13 @@ from rsi_master.core.event import Fact
 from rsi_master.core.run import ActionIntended
 from rsi_master.core.state import State
 from rsi_master.core.turn import Limits
-from rsi_master.research.allocation import conclusion, directions, limits, verifications
+from rsi_master.research.allocation import (
+    conclusion,
+    directions,
+    limits,
+    reserve,
+    verifications,
+)
 from rsi_master.testing import tape
 from rsi_master.testing.rig import Section, sketch_contract
 
@@ -78,6 +84,20 @@ def test_exploring_ends_while_the_dearest_lineage_can_still_be_verified() -> Non
     assert allowed(*used, *more, *last).closing
 
 
+def test_what_is_kept_covers_the_dearest_lineage_in_every_quantity() -> None:
+    """One training of 400 seconds, and a lineage of two of 10 seconds each."""
+    contract = sketch_contract()
+    facts = (
+        *tape.life("a", seconds=400.0),
+        *tape.life("b", seconds=10.0),
+        *tape.life("c", init="b", seconds=10.0),
+    )
+    state = State.replay(contract, tape.events(facts))
+    kept, times = reserve(state, contract), verifications(contract)
+    assert kept.experiments == 2 * times
+    assert kept.device_seconds >= 400.0 * times
+
+
 def test_exploring_ends_while_the_clock_still_covers_the_verifications() -> None:
     took = tape.life("a")
     seconds = conclusion(State.replay(sketch_contract(), tape.events(took)), sketch_contract())
@@ -103,11 +123,11 @@ def test_the_conclusion_is_a_step_more_and_the_longer_lineage_on_every_seed(
 
 
 @pytest.mark.parametrize(
-    "reserve",
+    "used",
     [Amounts(experiments=10), Amounts(evaluations=59), Amounts(device_seconds=1000)],
 )
-def test_without_means_for_another_experiment_it_is_time_to_close(reserve: Amounts) -> None:
-    intent = ActionIntended(intent="i", action="experiment.submit", arguments={}, reserve=reserve)
+def test_without_means_for_another_experiment_it_is_time_to_close(used: Amounts) -> None:
+    intent = ActionIntended(intent="i", action="experiment.submit", arguments={}, reserve=used)
     assert not allowed().closing
     assert allowed(intent).closing
 

@@ -65,6 +65,15 @@ def test_without_a_reviewer_the_best_on_dev_is_followed() -> None:
     assert {move.arguments["predecessors"] for move in moves} == {("w1",)}
 
 
+def test_without_a_reviewer_every_kind_of_step_is_taken_too() -> None:
+    known, kinds = [P, Q], []
+    while moves := follow(board(*known, reviewer=False)):
+        assert len(moves) <= STEPS_A_REVIEW
+        kinds += recipes(moves)
+        known += [taken(m, f"w{len(known) + at + 1}", 0.1) for at, m in enumerate(moves)]
+    assert kinds == ["sft", "rejection", "sft", "dpo", "grpo"]
+
+
 def test_steps_differ_in_kind_and_each_is_taken_once() -> None:
     known = [P, Q]
     kinds: list[object] = []
@@ -117,7 +126,7 @@ def test_branches_of_one_checkpoint_are_joined() -> None:
     last = review("e-w3", scope=("w1", "w3", "w4"))
     found = follow(board(P, Q, *branches, reviews=(FIRST, last), recipes=("merge",)))
     assert [(m.arguments["recipe"], m.arguments["predecessors"]) for m in found] == [
-        ("merge", ("w3", "w4"))
+        ("merge", ("w3", "w4", "w1"))
     ]
 
 

@@ -123,6 +123,27 @@ def test_a_report_that_recommends_nothing_ends_the_research() -> None:
     assert actions(decide(board(A, B, reviews=(review(),)))) == ["run.finish"]
 
 
+def test_a_later_report_that_shows_nothing_takes_nothing_back() -> None:
+    """Of more comparisons at a stricter level the same evidence may show less."""
+    heir = direction("w3", "c", predecessors=("w1",))
+    told = (review("a"), review(scope=("w1", "w3")))
+    assert replicated(decide(board(A, B, heir, reviews=told))) == ["a"]
+
+
+@pytest.mark.parametrize(
+    ("recipes", "words"),
+    [
+        (("grpo", "rejection"), "the contract allows grpo, rejection, which need a model"),
+        (("sft",), "no source holds rows with answers"),
+    ],
+)
+def test_what_the_playbook_cannot_begin_with_is_told(recipes: tuple[str, ...], words: str) -> None:
+    prompts = (pool("asked", "prompts"),)
+    (end,) = decide(board(datasets=prompts, recipes=recipes))
+    assert end.action == "run.finish"
+    assert words in str(end.arguments["reason"])
+
+
 def test_an_excused_reviewer_leaves_the_choice_to_dev() -> None:
     turned = direction("w1", "a", 0.4), direction("w2", "b", 0.5)
     excused = review(status="excused")

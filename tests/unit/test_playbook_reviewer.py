@@ -12,6 +12,7 @@ from rsi_master.agents.playbook.reviewer import (
     MOST_DIRECTIONS,
     Evidence,
     best_on_dev,
+    level_of,
     pairs,
     report,
 )
@@ -164,13 +165,27 @@ def test_alone_above_the_base_is_enough() -> None:
     assert recommended(LEVEL_WITH_BASE["a"]) == ()
 
 
-@pytest.mark.parametrize(("p", "verdict"), [(0.016, "supported"), (0.017, "inconclusive")])
+@pytest.mark.parametrize(("p", "verdict"), [(0.0101, "supported"), (0.0102, "inconclusive")])
 def test_levels_are_corrected_for_the_number_of_comparisons(p: float, verdict: str) -> None:
-    """Holm: of three comparisons the smallest p is held against 0.0167."""
+    """Holm: of three comparisons of the first review the smallest p is held against 0.0304 / 3."""
     found = evidence(
         table("base", "a", 0.4, p), table("base", "b", 0.2, p + 0.001), table("a", "b", -0.2, 0.03)
     )
     assert set(verdicts(found).values()) == {verdict}
+
+
+def test_the_levels_of_all_reviews_make_five_per_cent() -> None:
+    levels = [level_of(f"r{number}") for number in range(1, 10_000)]
+    assert levels == sorted(levels, reverse=True)
+    assert sum(levels) == pytest.approx(LEVEL, abs=1e-5)
+    assert levels[:2] == pytest.approx([0.0304, 0.0076], abs=1e-4)
+
+
+@pytest.mark.parametrize(("node", "verdict"), [("r1", "supported"), ("r2", "inconclusive")])
+def test_a_later_review_asks_for_more(node: str, verdict: str) -> None:
+    found = evidence(table("base", "a", 0.4, 0.01))
+    later = replace(found, scope=found.scope.model_copy(update={"node": node}))
+    assert set(verdicts(later).values()) == {verdict}
 
 
 def test_the_pairs_are_each_with_the_base_and_each_other_with_the_leader() -> None:
@@ -222,10 +237,10 @@ def test_what_got_worse_in_the_recommended_is_told_by_task() -> None:
 
 
 def test_what_the_items_could_have_shown_is_told_where_they_show_nothing() -> None:
-    """By Connor's formula at 80 % power and the level of one comparison of three."""
+    """By Connor's formula at 80 % power and the level of one of three comparisons of the first review."""
     found = evidence(*against_base("a", "b"), table("a", "b", -0.02, 0.6, discordant=20))
     assert report(found)["missing"] == (
-        "b and a: a difference below 17.8 points is likely missed on 80 items",
+        "b and a: a difference below 18.7 points is likely missed on 80 items",
     )
     alike = evidence(*against_base("a", "b"), table("a", "b", 0.0, 1.0, discordant=0))
     assert report(alike)["missing"] == ("b and a differ on none of 80 items",)

@@ -29,6 +29,7 @@ def view(
     recipe: dict[str, object] | None = None,
     init: str = "base",
     lifecycle: Lifecycle = "finished",
+    reason: str = "",
 ) -> WorkerExperimentView:
     return experiment(
         name,
@@ -36,6 +37,7 @@ def view(
         dev,
         init=init,
         lifecycle=lifecycle,
+        reason=reason,
         integrity="accepted" if lifecycle == "finished" else "pending",
         data=(ROWS,),
     )
@@ -45,7 +47,7 @@ def step(
     task: Assignment, start: WorkerExperimentView, *seen: WorkerExperimentView
 ) -> dict[str, object]:
     """The recipe of the next training, which its specification takes."""
-    found = next_step(task, start, [start], seen)
+    found = next_step(task, start, seen)
     assert found is not None
     action, arguments = found
     assert action == "experiment.submit"
@@ -77,7 +79,7 @@ def test_preferences_and_rewards_take_a_tenth_of_the_rate(recipe: str, data: str
 
 
 def test_own_samples_are_trained_on_beside_the_demonstrations() -> None:
-    found = next_step(about("rejection", PROMPTS, ROWS), START, [START], [])
+    found = next_step(about("rejection", PROMPTS, ROWS), START, [])
     assert found is not None
     assert (found[1]["data"], found[1]["demonstrations"]) == (PROMPTS, ROWS)
 
@@ -101,13 +103,40 @@ def test_what_did_not_help_is_tried_once_more_with_larger_steps_from_the_start()
 
 
 def test_what_failed_is_tried_once_more_with_smaller_steps() -> None:
-    again = step(TASK, START, view("failed", lifecycle="failed"))
+    first = step(TASK, START)
+    init = first.pop("init")
+    failed = view("failed", recipe=first, lifecycle="failed", reason="DIVERGED")
+    again = step(TASK, START, failed)
     assert again["learning_rate"] == pytest.approx(3e-3 / rates.FACTOR**2, rel=0.05)
+    assert again["init"] == init
+
+
+@pytest.mark.parametrize("reason", ["NO_RIGHT_ANSWER", "EQUAL_REWARDS", "NO_ROWS", "NO_VERIFIER"])
+def test_what_smaller_steps_cannot_help_is_not_tried_again(reason: str) -> None:
+    failed = view("failed", recipe=step(TASK, START), lifecycle="failed", reason=reason)
+    assert next_step(TASK, START, [failed]) is None
+
+
+@pytest.mark.parametrize(
+    ("recipe", "size", "kept"),
+    [
+        ({"name": "grpo", "method": "lora", "learning_rate": 1e-5}, 134_500_000, ("lora", 8)),
+        ({"name": "merge", "method": "linear"}, 134_500_000, ("lora", 8)),
+        ({"name": "merge", "method": "linear"}, 600_000, ("full", 32)),
+        ({**SFT, "method": "full", "batch_size": 4}, 134_500_000, ("full", 4)),
+    ],
+)
+def test_what_a_recipe_does_not_tell_follows_from_the_size(
+    recipe: dict[str, object], size: int, kept: tuple[str, int]
+) -> None:
+    task = TASK.model_copy(update={"base_parameters": size})
+    found = step(task, view("start", recipe=recipe))
+    assert (found["method"], found["batch_size"]) == kept
 
 
 def test_two_experiments_are_enough_for_a_step() -> None:
-    assert next_step(TASK, START, [START], [view("one", 0.6), view("two", 0.7)]) is None
-    assert next_step(about("unknown", ROWS), START, [START], []) is None
+    assert next_step(TASK, START, [view("one", 0.6), view("two", 0.7)]) is None
+    assert next_step(about("unknown", ROWS), START, []) is None
 
 
 def test_after_a_merge_the_customary_rate_is_the_measure() -> None:
@@ -123,12 +152,12 @@ def test_after_rewards_supervision_takes_its_own_rate() -> None:
 
 def test_branches_are_joined_by_their_mean_and_then_by_their_changes() -> None:
     task = about("merge")
-    parts = [view("a", init="root"), view("b", init="root")]
-    assert next_step(task, parts[0], parts, []) == (
+    start = view("a", init="root")
+    assert next_step(task, start, [], ("a", "b"), "root") == (
         "experiment.merge",
         {"recipe": {"method": "linear"}, "init": "a", "others": ("b",)},
     )
-    assert next_step(task, parts[0], parts, [view("m")]) == (
+    assert next_step(task, start, [view("m")], ("a", "b"), "root") == (
         "experiment.merge",
         {
             "recipe": {"method": "task_arithmetic", "scale": SCALE},
@@ -136,7 +165,7 @@ def test_branches_are_joined_by_their_mean_and_then_by_their_changes() -> None:
             "others": ("a", "b"),
         },
     )
-    assert next_step(task, parts[0], parts[:1], []) is None
+    assert next_step(task, start, [], ("a",), "root") is None
 
 
 LINEAGE = (

@@ -5,11 +5,10 @@ from pathlib import Path
 import pytest
 
 from rsi_master.agents.playbook import rates, worker
+from rsi_master.agents.playbook.settings import ADAPTER_FROM, SMALL_BATCH
 from rsi_master.agents.playbook.worker import (
-    ADAPTER_FROM,
     FIRST_EPOCHS,
     MORE_EPOCHS,
-    SMALL_BATCH,
     best_of,
     first_recipe,
     next_recipe,
@@ -210,6 +209,11 @@ def test_a_job_that_may_have_lacked_memory_is_followed_by_half_the_batch(
     assert changes(following(first), first) == {"learning_rate": gentler, "batch_size": half}
 
 
+@pytest.mark.parametrize("reason", ["NO_ROWS", "WRONG_ROWS", "NO_CHECKPOINT"])
+def test_a_failure_that_no_rate_helps_ends_the_direction(reason: str) -> None:
+    assert following(failed(reason=reason)) is None
+
+
 def test_a_batch_of_one_row_stays() -> None:
     first = failed({**first_recipe(TASK, ROWS), "batch_size": 1}, "CRASHED")
     assert set(changes(following(first), first)) == {"learning_rate"}
@@ -289,4 +293,35 @@ def test_a_verification_is_trained_though_no_more_can_be_opened(tmp_path: Path) 
     worker.WorkerPlaybook().act(ask, rig.worker(copy))
     rig.settle()
     assert [e.lifecycle for e in rig.state.owned(copy)] == ["finished"]
+    rig.close()
+
+
+def test_branches_are_merged_around_what_they_have_in_common(tmp_path: Path) -> None:
+    """Two branches of one checkpoint, one of them two steps long; both merges pass the policy."""
+    policy = {"merging": True, "sources": ["sketch/clean"]}
+    rig = Rig(tmp_path, sketch_contract(policy=policy, budget={"experiments": 20}))
+    rig.score_base()
+    data = rig.add()
+    first, common = rig.explored(data, steps=1)
+    tips, nodes = [], []
+    for steps in ((2, 3), (4,)):
+        node = rig.open_worker(data, predecessors=(first,))
+        tip = common
+        for number in steps:
+            tip = rig.train(node, data, init=tip, steps=number)
+        rig.finalise(node, tip)
+        tips.append(tip)
+        nodes.append(node)
+    merger = rig.open_worker(recipe="merge", predecessors=(*nodes, first), experiments=2)
+    ask = Ask(order="o", role="worker", node=merger, trigger="created", limits=LIMITS)
+    for _ in range(3):  # the mean, the sum of changes, the end
+        worker.WorkerPlaybook().act(ask, rig.worker(merger))
+        rig.settle()
+    made = [e.queued for e in rig.state.owned(merger) if e.queued]
+    assert [(q.recipe["method"], q.parents()) for q in made] == [
+        ("linear", (tips[0], tips[1])),
+        ("task_arithmetic", (common, tips[0], tips[1])),
+    ]
+    assert [e.lifecycle for e in rig.state.owned(merger)] == ["finished"] * 2
+    assert [fact.node for fact in rig.facts(WorkerFinalised)][-1] == merger
     rig.close()

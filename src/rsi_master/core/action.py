@@ -68,6 +68,14 @@ class Amounts(Value):
             experiments=self.experiments - other.experiments,
         )
 
+    def most(self, other: "Amounts") -> "Amounts":
+        """The greater of the two by component."""
+        return Amounts(
+            device_seconds=max(self.device_seconds, other.device_seconds),
+            evaluations=max(self.evaluations, other.evaluations),
+            experiments=max(self.experiments, other.experiments),
+        )
+
     def lacking(self, need: "Amounts") -> tuple[str, ...]:
         """Names of the components in which `need` exceeds this."""
         pairs = {

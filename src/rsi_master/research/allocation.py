@@ -52,8 +52,9 @@ def verifications(contract: Contract) -> int:
 
 
 def reserve(state: State, contract: Contract) -> Amounts:
-    """What the verifications of the dearest lineage may cost: its trainings as they were reserved,
-    scored each. Before there is any, one experiment each."""
+    """What the verifications may cost: the most experiments, evaluations and device seconds that
+    any lineage takes, its trainings as they were reserved, scored each. Before there is any
+    lineage, one experiment each."""
     one = state.costs.scoring.plus(Amounts(experiments=1))
     costs = {
         name: one.plus(Amounts(device_seconds=known.queued.seconds))
@@ -65,7 +66,7 @@ def reserve(state: State, contract: Contract) -> Amounts:
         whole = Amounts()
         for step in (name, *ancestors(state, name)):
             whole = whole.plus(costs.get(step, Amounts()))
-        dearest = max(dearest, whole, key=lambda cost: (cost.experiments, cost.device_seconds))
+        dearest = dearest.most(whole)
     total = Amounts()
     for _ in range(verifications(contract)):
         total = total.plus(dearest)

@@ -46,17 +46,16 @@ class Board:
 
     def report(self) -> ReviewView | None:
         """The last report on explorations; one that the OS had to excuse says nothing."""
-        return self._last_report(on_verifications=False)
+        return next(reversed(self._reports(on_verifications=False)), None)
 
     def verdict(self) -> ReviewView | None:
         """The last report on verifications."""
-        return self._last_report(on_verifications=True)
+        return next(reversed(self._reports(on_verifications=True)), None)
 
-    def _last_report(self, *, on_verifications: bool) -> ReviewView | None:
+    def _reports(self, *, on_verifications: bool) -> list[ReviewView]:
         told = [review for review in self.overview.reviews if review.status == "reported"]
         nodes = {view.node for view in self.verifications()}
-        found = [one for one in told if bool(nodes & set(one.scope)) is on_verifications]
-        return found[-1] if found else None
+        return [one for one in told if bool(nodes & set(one.scope)) is on_verifications]
 
     def unreviewed(self) -> tuple[DirectionView, ...]:
         """Directions with a result that were in the scope of no review yet."""
@@ -77,11 +76,14 @@ class Board:
         }
 
     def chosen(self) -> tuple[str, ...]:
-        """Experiments to go on with, the first one leads: what the last report recommends, or
-        where no Reviewer reported the best of each direction by dev."""
-        report = self.report()
-        if report is not None:
-            return report.recommend
+        """Experiments to go on with, the first one leads: what the last report recommends that
+        recommends any, or where no Reviewer reported the best of each direction by dev.
+
+        A later report that shows nothing, of more comparisons or of others, takes nothing back.
+        """
+        reports = self._reports(on_verifications=False)
+        if reports:
+            return next((one.recommend for one in reversed(reports) if one.recommend), ())
         by_dev = sorted(self.able(), key=on_dev, reverse=True)
         return tuple(view.best for view in by_dev if view.best is not None)
 

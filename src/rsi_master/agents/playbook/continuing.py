@@ -6,8 +6,9 @@ What is continued goes on a notch below the rate that made it, as at the end of 
 from collections.abc import Callable, Sequence
 from typing import Final
 
-from rsi_master.agents.playbook import rates
+from rsi_master.agents.playbook import rates, settings
 from rsi_master.agents.playbook.replication import Arguments
+from rsi_master.core.experiment import BASE
 from rsi_master.core.score import Scored, SplitScore
 from rsi_master.domains.planning.workers import Assignment
 from rsi_master.domains.training.views import WorkerExperimentView
@@ -31,23 +32,26 @@ SCALE = 0.5
 def next_step(
     task: Assignment,
     start: WorkerExperimentView,
-    parents: Sequence[WorkerExperimentView],
     seen: Sequence[WorkerExperimentView],
+    branches: Sequence[str] = (),
+    root: str = BASE,
 ) -> Move | None:
     """The next experiment of a direction that continues `start`, the best of its first predecessor;
-    `parents` are the bests of all. None when there is nothing to add."""
+    a merge joins `branches`, which have the experiment or base `root` in common. None when there is
+    nothing to add."""
     if task.recipe == "merge":
-        return _merge(parents, seen)
+        return _merge(branches, root, seen)
     make = MAKERS.get(task.recipe or "sft")
     if make is None or len(seen) >= 2:
         return None
     rate = rates.supervised(start.recipe, task.base_parameters) / rates.FACTOR
-    recipe = make(start, rate)
+    recipe = make(start, rate, task.base_parameters)
     if not seen:
         return _submit(recipe, start.id, task.data)
     first = seen[0]
     if first.lifecycle != "finished":
-        return _submit(_at(recipe, rates.of(recipe) / rates.FACTOR), start.id, task.data)
+        gentler = settings.gentler(first)
+        return _submit(gentler, start.id, task.data) if gentler is not None else None
     if value(first.dev) > value(start.dev):
         lower = rates.of(first.recipe) / rates.FACTOR
         return _submit(_at(first.recipe, lower), first.id, task.data)
@@ -68,27 +72,27 @@ def _at(recipe: Recipe, rate: float) -> Recipe:
     return {**recipe, "learning_rate": rates.short(rate)}
 
 
-def _supervised(start: WorkerExperimentView, rate: float) -> Recipe:
+def _supervised(start: WorkerExperimentView, rate: float, size: int | None) -> Recipe:
     """One pass more."""
-    return _at({"name": "sft", **_kept(start), "epochs": 1.0}, rate)
+    return _at({"name": "sft", **_kept(start, size), "epochs": 1.0}, rate)
 
 
-def _rejection(start: WorkerExperimentView, rate: float) -> Recipe:
+def _rejection(start: WorkerExperimentView, rate: float, size: int | None) -> Recipe:
     drawn = {"prompts": PROMPTS, "samples": SAMPLES, "steps": UPDATES}
-    return _at({"name": "rejection", **_kept(start), **drawn}, rate)
+    return _at({"name": "rejection", **_kept(start, size), **drawn}, rate)
 
 
-def _dpo(start: WorkerExperimentView, rate: float) -> Recipe:
-    return _at({"name": "dpo", **_kept(start), "epochs": 1.0}, rate / rates.TENTH)
+def _dpo(start: WorkerExperimentView, rate: float, size: int | None) -> Recipe:
+    return _at({"name": "dpo", **_kept(start, size), "epochs": 1.0}, rate / rates.TENTH)
 
 
-def _grpo(start: WorkerExperimentView, rate: float) -> Recipe:
-    kept = {name: told for name, told in _kept(start).items() if name != "batch_size"}
+def _grpo(start: WorkerExperimentView, rate: float, size: int | None) -> Recipe:
+    kept = {name: told for name, told in _kept(start, size).items() if name != "batch_size"}
     drawn = {"prompts": GROUP, "samples": GROUP, "steps": REWARDED, "schedule": "constant"}
     return _at({"name": "grpo", **kept, **drawn}, rate / rates.TENTH)
 
 
-MAKERS: Final[dict[str, Callable[[WorkerExperimentView, float], Recipe]]] = {
+MAKERS: Final[dict[str, Callable[[WorkerExperimentView, float, int | None], Recipe]]] = {
     "sft": _supervised,
     "rejection": _rejection,
     "dpo": _dpo,
@@ -96,25 +100,24 @@ MAKERS: Final[dict[str, Callable[[WorkerExperimentView, float], Recipe]]] = {
 }
 
 
-def _merge(
-    parents: Sequence[WorkerExperimentView], seen: Sequence[WorkerExperimentView]
-) -> Move | None:
+def _merge(branches: Sequence[str], root: str, seen: Sequence[WorkerExperimentView]) -> Move | None:
     """The mean of all, then their changes added to what they branched from."""
-    if len(parents) < 2 or len(seen) >= 2:
+    if len(branches) < 2 or len(seen) >= 2:
         return None
-    names = tuple(view.id for view in parents)
     if not seen:
-        return _join({"method": "linear"}, names[0], names[1:])
-    return _join({"method": "task_arithmetic", "scale": SCALE}, parents[0].init, names)
+        return _join({"method": "linear"}, branches[0], tuple(branches[1:]))
+    return _join({"method": "task_arithmetic", "scale": SCALE}, root, tuple(branches))
 
 
 def _join(recipe: Recipe, init: str, others: tuple[str, ...]) -> Move:
     return "experiment.merge", {"recipe": recipe, "init": init, "others": others}
 
 
-def _kept(start: WorkerExperimentView) -> Recipe:
-    """Full weights or an adapter, batches and lengths, as the checkpoint was made."""
-    if start.recipe.get("name") == "merge":
-        return {}
+def _kept(start: WorkerExperimentView, size: int | None) -> Recipe:
+    """Full weights or an adapter, batches and lengths, as the checkpoint was made; what its recipe
+    does not tell, a merge or one without batches of rows, as is customary for the size."""
     kept = ("method", "max_length", "batch_size")
-    return {name: start.recipe[name] for name in kept if name in start.recipe}
+    told = {name: start.recipe[name] for name in kept if name in start.recipe}
+    if start.recipe.get("name") == "merge":
+        told = {}
+    return {**settings.by_size(size), **told}

@@ -12,9 +12,15 @@ USABLE: Final[RowKind] = SftSpec.takes
 """A base is first taught by showing (InstructGPT, arXiv 2203.02155): what else there is needs a
 model that is right at times."""
 
+LATER: Final = frozenset({"dpo", "grpo", "rejection", "merge"})
+"""Ways to train that need such a model."""
+
 
 def explore(board: Board) -> tuple[Move, ...]:
-    """The usable data not tried yet, as far as the limits allow."""
+    """The usable data not tried yet, as far as the limits allow, if the contract lets teach by
+    showing."""
+    if set(board.overview.recipes) <= LATER:
+        return ()
     tried = {digest for view in board.overview.directions for digest in view.data}
     first = [view for view in board.explored() if not view.predecessors]
     free = min(board.limits.workers_now, board.limits.directions - len(first))

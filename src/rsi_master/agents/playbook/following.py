@@ -91,8 +91,8 @@ def _fed(board: Board, recipe: str) -> bool:
 
 
 def _awaits(board: Board, view: DirectionView) -> bool:
-    """Whether a direction is at work or was not weighed yet."""
-    return view.status == "active" or view in board.unreviewed()
+    """Whether a direction is at work, or has still to be weighed by a Reviewer that there is."""
+    return view.status == "active" or (board.overview.reviewer and view in board.unreviewed())
 
 
 def _continued(leader: DirectionView, data: tuple[str, ...]) -> Step:
@@ -167,7 +167,7 @@ def _joined(board: Board, leader: DirectionView) -> Iterator[Step]:
     if beside:
         yield Step(
             recipe="merge",
-            predecessors=(leader.node, *beside[:3]),
+            predecessors=(leader.node, *beside[:3], *leader.predecessors),
             data=(),
             direction=f"join {leader.node} and {', '.join(beside[:3])}",
             hypothesis="branches of one checkpoint that learnt different things add up",

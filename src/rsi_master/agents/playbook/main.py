@@ -3,7 +3,7 @@
 from typing import cast
 
 from rsi_master.agents.playbook.board import Board, Move
-from rsi_master.agents.playbook.exploring import USABLE, explore, refined
+from rsi_master.agents.playbook.exploring import LATER, USABLE, explore, refined
 from rsi_master.agents.playbook.following import follow
 from rsi_master.agents.playbook.promoting import promote
 from rsi_master.core.errors import PolicyDenied
@@ -11,6 +11,7 @@ from rsi_master.core.turn import Ask
 from rsi_master.domains.control.overview import OverviewView
 from rsi_master.domains.data.actions import DatasetView, PoolView
 from rsi_master.domains.planning.actions import PlacesView
+from rsi_master.domains.training.sft import SFT
 from rsi_master.expos.gateway import Session
 
 
@@ -64,7 +65,7 @@ def decide(board: Board) -> tuple[Move, ...]:
     if board.busy():
         return ()
     if not board.able():
-        return (finish("no direction gave an accepted checkpoint"),)
+        return (finish(without_result(board)),)
     if overview.reviewer and board.unreviewed():
         return (review(board),)
     return (*closings(board), *promote(board))
@@ -105,6 +106,18 @@ def closings(board: Board) -> tuple[Move, ...]:
         for view in beaten
         if view.status == "finalised" and view is not leader and view.best not in report.recommend
     )
+
+
+def without_result(board: Board) -> str:
+    """Why there is no checkpoint to go on with."""
+    if board.explored():
+        return "no direction gave an accepted checkpoint"
+    if set(board.overview.recipes) <= LATER:
+        allowed = ", ".join(board.overview.recipes)
+        return f"the contract allows {allowed}, which need a model that {SFT.name} has taught"
+    if not any(dataset.holds == USABLE for dataset in board.datasets):
+        return f"no source holds {USABLE} with answers, which the playbook begins with"
+    return "the means did not allow to try anything"
 
 
 def finish(reason: str) -> Move:

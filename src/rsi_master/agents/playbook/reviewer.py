@@ -1,5 +1,6 @@
 """The Reviewer's playbook: fetch the raw evidence, compare siblings on confirm, report."""
 
+import math
 from dataclasses import dataclass
 from typing import cast
 
@@ -15,8 +16,10 @@ from rsi_master.expos.gateway import Session
 from rsi_master.stats.paired import holm
 from rsi_master.stats.power import detectable_difference
 
-# Five per cent for a whole report is the custom of the field (Dror et al. 2018, ACL).
+# Five per cent in all is the custom of the field (Dror et al. 2018, ACL). Later reviews look at the
+# same items again, so each gets a share, and all shares together make one.
 LEVEL = 0.05
+SHARES = 6 / math.pi**2
 # A report holds fifty findings and fifty lines; each direction but the leader takes two findings.
 MOST_LINES = 50
 MOST_DIRECTIONS = MOST_LINES // 2
@@ -37,14 +40,16 @@ class Evidence:
 
 @dataclass(frozen=True)
 class Tested:
-    """A comparison and its p-value after Holm's correction over the whole report."""
+    """A comparison and its p-value after Holm's correction over the whole report, beside the level
+    of that report."""
 
     table: ComparisonView
     p: float
+    level: float
 
     def holds(self) -> bool:
         """Whether the two differ."""
-        return self.p <= LEVEL
+        return self.p <= self.level
 
     def higher(self) -> bool:
         """Whether the right one is shown to be better."""
@@ -87,8 +92,9 @@ def gather(session: Session) -> Evidence:
 def best_on_dev(views: list[ReviewerExperimentView]) -> tuple[ReviewerExperimentView, ...]:
     """The best of each Worker, whatever the Worker named its best, that which leads first.
 
-    All is chosen on dev: what is then compared on confirm does not depend on the items of confirm,
-    so that the level of the comparisons holds.
+    All is chosen on dev, so that a review does not choose what it compares by the items that it
+    compares on. What an earlier review had followed was chosen on them: a gain that a later review
+    shows is an upper one, which fresh seeds and the holdout correct.
     """
     found: dict[str, ReviewerExperimentView] = {}
     for view in views:
@@ -114,7 +120,8 @@ def report(evidence: Evidence) -> dict[str, object]:
             "recommendation": "no experiment in scope has an accepted checkpoint with a score",
         }
     adjusted = holm([table.p for table in evidence.comparisons])
-    tests = [Tested(t, p) for t, p in zip(evidence.comparisons, adjusted, strict=True)]
+    level = level_of(evidence.scope.node)
+    tests = [Tested(t, p, level) for t, p in zip(evidence.comparisons, adjusted, strict=True)]
     recommend = _recommended(evidence, tests)
     return {
         "findings": tuple(_compared(test) for test in tests),
@@ -124,6 +131,12 @@ def report(evidence: Evidence) -> dict[str, object]:
         "recommend": recommend,
         "recommendation": _advice(recommend),
     }
+
+
+def level_of(node: str) -> float:
+    """The level of a run's k-th review: `LEVEL` by 6 / (π k)², which sums to `LEVEL` over all k."""
+    number = int(node.removeprefix("r"))
+    return LEVEL * SHARES / number**2
 
 
 def _recommended(evidence: Evidence, tests: list[Tested]) -> tuple[str, ...]:
@@ -160,15 +173,16 @@ def _compared(test: Tested) -> Statement:
 
 def _missing(tests: list[Tested]) -> tuple[str, ...]:
     """What the comparisons that show nothing could have shown."""
-    return tuple(_sight(test.table, len(tests)) for test in tests if not test.holds())
+    return tuple(_sight(test, len(tests)) for test in tests if not test.holds())
 
 
-def _sight(table: ComparisonView, comparisons: int) -> str:
+def _sight(test: Tested, comparisons: int) -> str:
+    table = test.table
     pair = f"{_name(table.right)} and {_name(table.left)}"
     if not table.discordant:
         return f"{pair} differ on none of {table.n} items"
     share = table.discordant / table.n
-    seen = detectable_difference(table.n, share, LEVEL / comparisons)
+    seen = detectable_difference(table.n, share, test.level / comparisons)
     if seen is None:
         return f"{pair}: {table.n} items cannot tell them apart; more items or seeds would"
     return f"{pair}: a difference below {100 * seen:.1f} points is likely missed on {table.n} items"

@@ -4,10 +4,11 @@ from collections.abc import Callable
 from functools import partial
 from typing import cast
 
-from rsi_master.agents.playbook import rates
+from rsi_master.agents.playbook import rates, settings
 from rsi_master.agents.playbook.continuing import next_step
 from rsi_master.agents.playbook.replication import Arguments, replica
 from rsi_master.core.errors import OverBudget, PolicyDenied
+from rsi_master.core.experiment import BASE
 from rsi_master.core.score import Scored, SplitScore
 from rsi_master.core.turn import Ask
 from rsi_master.domains.data.actions import PoolView
@@ -21,20 +22,12 @@ Recipe = dict[str, object]
 # one to see what a rate does, two more from what it left.
 FIRST_EPOCHS = 1.0
 MORE_EPOCHS = 2.0
-# From about here on a batch of 32 rows takes more memory than a job gets (measured at 134.5 million
-# parameters: 7 GB, of 8 rows 3.3 GB), so that batches are small. Weights are trained through an
-# adapter (LoRA, arXiv 2106.09685), customary for pre-trained models; it saves little else here.
-ADAPTER_FROM = 50_000_000
-BATCH = 32
-SMALL_BATCH = 8
 # A pass over instruction data is customarily some hundred updates (Alpaca: 52,000 rows in batches
 # of 128). Where there are fewer rows, smaller batches give as many.
 UPDATES = 150
 # A share that a curve must lose over its last fifth to count as still falling. Of the thresholds of
 # Prechelt 1998 ("Early Stopping - But When?": 1 to 5 per cent) a low one: more passes are cheap.
 FALLING = 0.02
-# How an experiment ends whose job got no more memory: it raised, or the kernel killed each try.
-MEMORY = frozenset({"CRASHED", "INFRASTRUCTURE"})
 
 
 class WorkerPlaybook:
@@ -75,12 +68,12 @@ class WorkerPlaybook:
         names = [left.best for left in task.predecessors]
         if names[0] is None:
             return None
-        parents = [
-            cast(WorkerExperimentView, session.act("experiment.inspect", experiment=name))
-            for name in names
-            if name is not None
-        ]
-        return next_step(task, parents[0], parents, seen)
+        family = _Family(session, task)
+        start = family.view(names[0])
+        if task.recipe != "merge":
+            return next_step(task, start, seen)
+        branches, root = family.branches(tuple(name for name in names if name is not None))
+        return next_step(task, start, seen, branches, root)
 
     def _submitted(self, session: Session, action: str, arguments: Arguments) -> bool:
         """Whether the training was taken; a budget that does not cover it ends the work, and so do
@@ -96,6 +89,38 @@ class WorkerPlaybook:
         return True
 
 
+class _Family:
+    """What the predecessors of a Worker left, as far as it may look: each is inspected once."""
+
+    def __init__(self, session: Session, task: Assignment) -> None:
+        self._session = session
+        self._open = {name for left in task.predecessors for name in left.experiments}
+        self._known: dict[str, WorkerExperimentView] = {}
+
+    def view(self, name: str) -> WorkerExperimentView:
+        """The experiment."""
+        if name not in self._known:
+            found = self._session.act("experiment.inspect", experiment=name)
+            self._known[name] = cast(WorkerExperimentView, found)
+        return self._known[name]
+
+    def branches(self, names: tuple[str, ...]) -> tuple[tuple[str, ...], str]:
+        """Those that no other one continues, and the nearest that all of them continue."""
+        chains = {name: self._chain(name) for name in names}
+        inner = {one for chain in chains.values() for one in chain}
+        tips = tuple(name for name in names if name not in inner)
+        common = (one for one in chains[tips[0]] if all(one in chains[tip] for tip in tips))
+        return tips, next(common, BASE)
+
+    def _chain(self, name: str) -> tuple[str, ...]:
+        """What it continues, nearest first, until the base or out of sight."""
+        found: list[str] = []
+        while name in self._open:
+            name = self.view(name).init
+            found.append(name)
+        return tuple(found)
+
+
 def next_recipe(
     task: Assignment, seen: list[WorkerExperimentView], rows: Callable[[], int]
 ) -> tuple[Recipe, str, str] | None:
@@ -105,12 +130,13 @@ def next_recipe(
         return None
     data = task.data[0]
     if not seen:
-        return first_recipe(task, rows()), "base", data
+        return first_recipe(task, rows()), BASE, data
     done = [view for view in seen if view.lifecycle == "finished"]
     if not done:
-        return _gentler(seen, data)
+        gentler = settings.gentler(seen[-1])
+        return (gentler, BASE, data) if gentler is not None else None
     if len(seen) == 1:
-        return {**seen[0].recipe, "learning_rate": _raised(seen[0].recipe)}, "base", data
+        return {**seen[0].recipe, "learning_rate": _raised(seen[0].recipe)}, BASE, data
     return _longer(done, seen, data)
 
 
@@ -118,24 +144,15 @@ def first_recipe(task: Assignment, rows: int) -> Recipe:
     """Full weights, or an adapter for a large base; one pass, a rate from the size of the base.
 
     Batches are halved until a pass has enough updates, or they are small.
-
     """
-    size = task.base_parameters
-    recipe: Recipe = {
-        "name": "sft",
-        "method": "full",
-        "learning_rate": rates.short(rates.customary(size)),
-        "epochs": FIRST_EPOCHS,
-        "batch_size": _batch(rows),
-    }
-    if size and size >= ADAPTER_FROM:
-        recipe |= {"method": "lora", "batch_size": SMALL_BATCH}
+    recipe = {"name": "sft", **settings.by_size(task.base_parameters), "epochs": FIRST_EPOCHS}
+    recipe["learning_rate"] = rates.short(rates.customary(task.base_parameters))
+    recipe["batch_size"] = _batch(rows, cast(int, recipe["batch_size"]))
     return recipe
 
 
-def _batch(rows: int) -> int:
-    size = BATCH
-    while size > SMALL_BATCH and rows < UPDATES * size:
+def _batch(rows: int, size: int) -> int:
+    while size > settings.SMALL_BATCH and rows < UPDATES * size:
         size //= 2
     return size
 
@@ -193,16 +210,6 @@ def _longer(
         return {**best.recipe, "learning_rate": rate, "epochs": MORE_EPOCHS}, best.id, data
     lower = rates.short(rate / rates.FACTOR)
     return {**best.recipe, "learning_rate": lower, "epochs": FIRST_EPOCHS}, best.id, data
-
-
-def _gentler(seen: list[WorkerExperimentView], data: str) -> tuple[Recipe, str, str]:
-    """After a failure: the same recipe at a third of the rate, and in half the batch where memory
-    may have been short."""
-    recipe = dict(seen[-1].recipe)
-    recipe["learning_rate"] = rates.short(rates.of(recipe) / rates.FACTOR)
-    if seen[-1].reason in MEMORY:
-        recipe["batch_size"] = max(1, cast(int, recipe["batch_size"]) // 2)
-    return recipe, "base", data
 
 
 def _raised(recipe: Recipe) -> float:

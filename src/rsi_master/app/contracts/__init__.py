@@ -32,12 +32,13 @@ class Means:
 
 @dataclass(frozen=True)
 class Profile:
-    """A base, after which it is named: its benchmark's template, and for own questions the means
-    and the most of them that each split takes over all tasks."""
+    """A base, after which it is named: its benchmark's template, and for own questions the means,
+    the most of them that each split takes over all tasks, and the recipes that the means afford."""
 
     template: str
     means: Means
     most: Mapping[Split, int]
+    recipes: tuple[str, ...]
 
 
 PROFILES: Final[Mapping[str, Profile]] = {
@@ -45,11 +46,13 @@ PROFILES: Final[Mapping[str, Profile]] = {
         "fresh.toml",
         Means(120.0, 4000, 3600, 80, 12, 8, 3),
         {"dev": 400, "confirm": 600, "holdout": 1000},
+        ("sft", "rejection", "grpo"),
     ),
     "smollm2": Profile(
         "smollm2.toml",
         Means(400.0, 20000, 3600, 24, 8, 6, 2),
         {"dev": 40, "confirm": 64, "holdout": 96},
+        ("sft",),
     ),
 }
 
@@ -78,6 +81,9 @@ def own(name: str, profile: str, questions: Questions) -> str:
     values |= {split: str(count) for split, count in questions.each.items()}
     values |= {"name": json.dumps(name), "items": questions.found.digest}
     values["seconds"] = str(known(profile).means.seconds)
+    recipes = known(profile).recipes
+    sources = ["own/train", "own/prompts"] if len(recipes) > 1 else ["own/train"]
+    values |= {"recipes": json.dumps(recipes), "sources": json.dumps(sources)}
     return _parsed(_fill("own.toml", profile, questions.base, **values), name)
 
 

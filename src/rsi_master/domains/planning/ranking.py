@@ -10,7 +10,11 @@ from rsi_master.expos.lineage import selectable
 
 class Candidate(Value):
     """One recipe with every accepted training of it. `claimable` is the experiment whose
-    checkpoint would be returned: the verification under the fixed seed."""
+    checkpoint would be returned: the verification under the fixed seed.
+
+    Of a verified recipe the seeds and the mean are those of its verifications: the score that won
+    the search is high by choice.
+    """
 
     effective: str
     experiments: tuple[str, ...]
@@ -32,22 +36,17 @@ def rank(state: State, fixed: int) -> tuple[Candidate, ...]:
 
 
 def _candidate(effective: str, group: list[Experiment], fixed: int) -> Candidate:
-    scores = [score for e in group if (score := _confirm(e)) is not None]
-    verified = [
-        e.id
-        for e in group
-        if e.queued and (e.queued.purpose, e.queued.seed) == ("verify", fixed)
-        if _confirm(e) is not None
-    ]
-    seeds = {e.queued.seed for e in group if e.queued}
-    family = group[0].queued.family if group[0].queued else ""
+    scored = [e for e in group if _confirm(e) is not None]
+    verified = [e for e in scored if e.queued and e.queued.purpose == "verify"]
+    counted = verified or scored
+    scores = [score for e in counted if (score := _confirm(e)) is not None]
     return Candidate(
         effective=effective,
         experiments=tuple(e.id for e in group),
-        family=family,
-        seeds=len(seeds),
+        family=group[0].queued.family if group[0].queued else "",
+        seeds=len({e.queued.seed for e in counted if e.queued}),
         confirm_mean=sum(scores) / len(scores) if scores else 0.0,
-        claimable=verified[0] if verified else None,
+        claimable=next((e.id for e in verified if e.queued and e.queued.seed == fixed), None),
     )
 
 
