@@ -237,7 +237,7 @@ def test_what_got_worse_in_the_recommended_is_told_by_task() -> None:
 
 
 def test_what_the_items_could_have_shown_is_told_where_they_show_nothing() -> None:
-    """By Connor's formula at 80 % power and the level of one of three comparisons of the first review."""
+    """By Connor's formula at 80 % power and a third of the level of a first review."""
     found = evidence(*against_base("a", "b"), table("a", "b", -0.02, 0.6, discordant=20))
     assert report(found)["missing"] == (
         "b and a: a difference below 18.7 points is likely missed on 80 items",
