@@ -259,16 +259,16 @@ def test_samples_count_as_data_submissions(tmp_path: Path, monkeypatch: pytest.M
 
 
 def test_a_sampling_leaves_enough_to_verify_its_checkpoint(rig: Rig) -> None:
-    """The training that writes takes 30 seconds, its scoring 20, and the sampling 30 and more."""
+    """The training that wrote takes 10 seconds, its scoring 20, and the sampling just over 30."""
     data, name = next(iter(rig.state.datasets)), trained(rig)
     arguments: dict[str, object] = {"prompts": 5, "answer_tokens": 10}
     held = rig.state.books.reserved().device_seconds
     total = rig.contract.budget.device_seconds
-    rig.state.books.spent = Amounts(device_seconds=total - held - 75)
+    rig.state.books.spent = Amounts(device_seconds=total - held - 55)
     problem = refused(rig, data, experiment=name, **arguments)
     assert problem.code == "VERIFICATION"
     assert f"would not cover the verification of {name}" in problem.message
-    rig.state.books.spent = Amounts(device_seconds=total - held - 85)
+    rig.state.books.spent = Amounts(device_seconds=total - held - 65)
     drawn(rig, data, experiment=name, samples=16, **arguments)
     rig.state.books.spent = Amounts()
 
