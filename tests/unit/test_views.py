@@ -38,6 +38,7 @@ ARGUMENTS: dict[str, dict[str, object]] = {
     "data.filter": {"dataset": DIGEST, "limit": 5},
     "data.inspect": {"dataset": DIGEST},
     "data.list": {},
+    "data.sample": {"dataset": DIGEST},
     "direction.close": {"node": "w1", "reason": "enough"},
     "direction.reopen": {"node": "w1", "reason": "it may still help"},
     "evaluation.compare": {"left": "base", "right": ID},

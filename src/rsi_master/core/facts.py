@@ -26,6 +26,7 @@ from rsi_master.core.graph import (
     WorkerCreated,
     WorkerFinalised,
 )
+from rsi_master.core.making import MakingEnded
 from rsi_master.core.probe import ProbeFailed, ProbeRecorded
 from rsi_master.core.run import (
     ActionDenied,
@@ -69,6 +70,7 @@ FACTS: tuple[type[Fact], ...] = (
     IntegritySet,
     ProbeRecorded,
     ProbeFailed,
+    MakingEnded,
     WorkerCreated,
     WorkerFinalised,
     ReviewRequested,

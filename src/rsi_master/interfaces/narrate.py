@@ -23,6 +23,7 @@ from rsi_master.core.graph import (
     WorkerCreated,
     WorkerFinalised,
 )
+from rsi_master.core.making import MakingEnded
 from rsi_master.core.probe import ProbeFailed, ProbeRecorded
 from rsi_master.core.run import (
     ActionDenied,
@@ -195,6 +196,12 @@ def _(fact: ProbeRecorded, event: Event, state: State) -> Told:
 @_tell.register
 def _(fact: ProbeFailed, event: Event, state: State) -> Told:
     return fact.worker, f"probes {words.short(fact.experiment)} in vain: {fact.reason}"
+
+
+@_tell.register
+def _(fact: MakingEnded, event: Event, state: State) -> Told:
+    took = f"{fact.program}, {words.seconds(fact.seconds)} of a device"
+    return fact.worker, f"{took}, in vain: {fact.problem}" if fact.problem else took
 
 
 @_tell.register

@@ -30,6 +30,7 @@ from rsi_master.expos.catalogue import Catalogue
 from rsi_master.expos.engine import Engine
 from rsi_master.expos.gateway import LocalGateway, Parts, Session
 from rsi_master.expos.ledger import Ledger, Stamp
+from rsi_master.expos.making import Making
 from rsi_master.expos.notary import Notary
 from rsi_master.expos.notes import Signer
 from rsi_master.expos.plant import Plant
@@ -38,6 +39,7 @@ from rsi_master.expos.tokens import Tokens
 from rsi_master.programs.sealed.benchmark import Item
 from rsi_master.programs.sealed.vault import load, read_base, seal
 from rsi_master.testing.compute import FakeCompute
+from rsi_master.testing.samples import SAMPLERS
 from rsi_master.testing.sealed import FakeSealed
 from rsi_master.testing.sketch import SKETCH, write_checkpoint
 from rsi_master.testing.stores import (
@@ -109,10 +111,12 @@ class Rig:
         self.lock = threading.RLock()
         self.tokens = Tokens(folder / "tokens.json")
         self.probing = Probing()
+        self.making = Making()
         self.followers = (self.state.apply, *followers)
         self.ledger = self._ledger()
         self.gateway = LocalGateway(self.parts(self.catalogue), self.lock)
-        known = programs(self.recipes, merging=self.contract.policy.merging)
+        trained = programs(self.recipes, merging=self.contract.policy.merging)
+        known = {**trained, **SAMPLERS}
         slots = self.contract.devices.slots
         self.compute = compute(folder / "spool", self.objects, known, slots=slots)
         self.wake = threading.Event()
@@ -186,6 +190,11 @@ class Rig:
         return self.while_working(
             lambda: session.act("experiment.probe", experiment=experiment, **window)
         )
+
+    def sample(self, node: str, dataset: str, **arguments: object) -> Value:
+        """A Worker has answers drawn to the prompts of a dataset."""
+        session = self.worker(node)
+        return self.while_working(lambda: session.act("data.sample", dataset=dataset, **arguments))
 
     def score_base(self) -> None:
         """Evaluate the base."""
@@ -300,6 +309,7 @@ class Rig:
             clock=self.clock,
             ids=self.ids,
             probing=self.probing,
+            making=self.making,
         )
 
     def _plant(self, scratch: Path) -> Plant:
@@ -314,6 +324,7 @@ class Rig:
             clock=self.clock,
             scratch=scratch,
             probing=self.probing,
+            making=self.making,
         )
 
     def _opening(self) -> tuple[Fact, ...]:

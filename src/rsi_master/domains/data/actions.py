@@ -1,4 +1,4 @@
-"""Actions on the data pool."""
+"""Actions on the data pool: list, inspect, add, derive, filter."""
 
 import random
 from collections.abc import Iterable
@@ -17,7 +17,7 @@ from rsi_master.core.sealed import Bucket, Points, ScanReport
 from rsi_master.core.sealed_wire import FRAME_LIMIT
 from rsi_master.domains.data.filters import Filter, sift
 from rsi_master.domains.data.pool import parse, points, register
-from rsi_master.expos.catalogue import Desk, Domain, Entry, Outcome, Question, Rule, Whole
+from rsi_master.expos.catalogue import Desk, Entry, Outcome, Question, Rule, Whole
 
 EVERYBODY = (Role.MAIN, Role.WORKER, Role.REVIEWER, Role.OPERATOR)
 
@@ -75,12 +75,14 @@ class DatasetView(Value):
     """A dataset as every role sees it; how much the scan dropped is one coarse word.
 
     It holds rows with a completion, prompts alone, or preference pairs; of a pair,
-    `mean_completion_chars` counts both answers.
+    `mean_completion_chars` counts both answers. `answers_of` is the experiment whose checkpoint
+    wrote its answers, if one did.
     """
 
     id: Digest
     origin: str
     parents: tuple[Digest, ...]
+    answers_of: str | None = None
     holds: RowKind
     rows: int
     dropped: Bucket
@@ -125,6 +127,7 @@ def describe(fact: DatasetRegistered) -> DatasetView:
         id=fact.artifact.digest,
         origin=fact.source.origin,
         parents=fact.source.parents,
+        answers_of=fact.source.sampled.experiment if fact.source.sampled else None,
         holds=fact.holds,
         rows=fact.rows,
         dropped=_bucket(fact),
@@ -225,9 +228,10 @@ def known(desk: Desk, dataset: str) -> DatasetRegistered:
     return fact
 
 
-def _registered(
+def registered(
     record: DatasetRegistered | DatasetRefused, _contract: Contract
 ) -> DatasetView | RefusedView:
+    """The view of what became of rows, for who offered them."""
     if isinstance(record, DatasetRefused):
         why = "no row survived the scan" if record.offered else "no row meets the conditions"
         return RefusedView(refused=why, dropped=_bucket(record))
@@ -237,7 +241,7 @@ def _registered(
 def _registered_exactly(
     record: DatasetRegistered | DatasetRefused, contract: Contract
 ) -> OperatorDatasetView | RefusedView:
-    view = _registered(record, contract)
+    view = registered(record, contract)
     if isinstance(view, RefusedView):
         return view
     return OperatorDatasetView(
@@ -285,7 +289,8 @@ def _verifier_is_there(question: Question) -> str | None:
     return "verified needs an open verifier, and the benchmark has none"
 
 
-def _capped(question: Question) -> str | None:
+def capped(question: Question) -> str | None:
+    """The contract bounds the data submissions of a run."""
     cap = question.contract.policy.submissions
     if question.state.submissions < cap:
         return None
@@ -293,28 +298,25 @@ def _capped(question: Question) -> str | None:
 
 
 WRITERS = {
-    Role.MAIN: _registered,
-    Role.WORKER: _registered,
+    Role.MAIN: registered,
+    Role.WORKER: registered,
     Role.OPERATOR: _registered_exactly,
 }
 
-DOMAIN = Domain(
-    "data",
-    (
-        Entry(List, _list, dict.fromkeys(EVERYBODY, Whole(PoolView))),
-        Entry(Inspect, _inspect, dict.fromkeys(EVERYBODY, Whole(RowsView))),
-        Entry(Add, _record, WRITERS, prepare=_take),
-        Entry(Derive, _record, WRITERS, prepare=_mix),
-        Entry(Filter, _record, WRITERS, prepare=_sift),
-    ),
-    (
-        Rule("source", Add, _only_named),
-        Rule("taken", Add, _once),
-        Rule("submissions", Add, _capped),
-        Rule("kinds", Derive, _alike),
-        Rule("submissions", Derive, _capped),
-        Rule("kinds", Filter, _has_answers),
-        Rule("verifier", Filter, _verifier_is_there),
-        Rule("submissions", Filter, _capped),
-    ),
+ENTRIES = (
+    Entry(List, _list, dict.fromkeys(EVERYBODY, Whole(PoolView))),
+    Entry(Inspect, _inspect, dict.fromkeys(EVERYBODY, Whole(RowsView))),
+    Entry(Add, _record, WRITERS, prepare=_take),
+    Entry(Derive, _record, WRITERS, prepare=_mix),
+    Entry(Filter, _record, WRITERS, prepare=_sift),
+)
+RULES = (
+    Rule("source", Add, _only_named),
+    Rule("taken", Add, _once),
+    Rule("submissions", Add, capped),
+    Rule("kinds", Derive, _alike),
+    Rule("submissions", Derive, capped),
+    Rule("kinds", Filter, _has_answers),
+    Rule("verifier", Filter, _verifier_is_there),
+    Rule("submissions", Filter, capped),
 )

@@ -5,20 +5,10 @@ from typing import Annotated, ClassVar, Final, Literal
 from pydantic import Field
 
 from rsi_master.core.artifact import RowKind
-from rsi_master.core.job import Program
+from rsi_master.core.job import MODELS, Program
+from rsi_master.core.pace import START_SECONDS, Answer, Temperature, pace, sampling_seconds
 from rsi_master.core.recipe import Recipe
-from rsi_master.domains.training.tuning import (
-    MODELS,
-    START_SECONDS,
-    Answer,
-    Length,
-    Rate,
-    Steps,
-    Temperature,
-    Tuning,
-    pace,
-    sampling_seconds,
-)
+from rsi_master.domains.training.tuning import Length, Rate, Steps, Tuning
 
 
 class GrpoSpec(Tuning):

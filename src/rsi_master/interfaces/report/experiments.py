@@ -11,7 +11,7 @@ from rsi_master.core.experiment import (
     ExperimentQueued,
     IntegritySet,
 )
-from rsi_master.core.lineage import ancestors, parents
+from rsi_master.core.lineage import ancestors, parents, teachers
 from rsi_master.core.score import Scored, Split
 from rsi_master.core.state import State
 from rsi_master.expos.lineage import taint
@@ -83,7 +83,9 @@ def _data(subject: Subject, name: str) -> Line:
     if queued is None or not queued.data:
         return ()
     found = tuple((subject.refs.dataset(digest),) for digest in queued.data)
-    return (". Data: ", *joined(found))
+    wrote = teachers(subject.record.state, name)
+    answers: Line = (", with answers of ", *subject.refs.experiments(wrote)) if wrote else ()
+    return (". Data: ", *joined(found), *answers)
 
 
 def _lineage(subject: Subject, name: str) -> Line:
