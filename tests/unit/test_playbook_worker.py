@@ -294,34 +294,3 @@ def test_a_verification_is_trained_though_no_more_can_be_opened(tmp_path: Path) 
     rig.settle()
     assert [e.lifecycle for e in rig.state.owned(copy)] == ["finished"]
     rig.close()
-
-
-def test_branches_are_merged_around_what_they_have_in_common(tmp_path: Path) -> None:
-    """Two branches of one checkpoint, one of them two steps long; both merges pass the policy."""
-    policy = {"merging": True, "sources": ["sketch/clean"]}
-    rig = Rig(tmp_path, sketch_contract(policy=policy, budget={"experiments": 20}))
-    rig.score_base()
-    data = rig.add()
-    first, common = rig.explored(data, steps=1)
-    tips, nodes = [], []
-    for steps in ((2, 3), (4,)):
-        node = rig.open_worker(data, predecessors=(first,))
-        tip = common
-        for number in steps:
-            tip = rig.train(node, data, init=tip, steps=number)
-        rig.finalise(node, tip)
-        tips.append(tip)
-        nodes.append(node)
-    merger = rig.open_worker(recipe="merge", predecessors=(*nodes, first), experiments=2)
-    ask = Ask(order="o", role="worker", node=merger, trigger="created", limits=LIMITS)
-    for _ in range(3):  # the mean, the sum of changes, the end
-        worker.WorkerPlaybook().act(ask, rig.worker(merger))
-        rig.settle()
-    made = [e.queued for e in rig.state.owned(merger) if e.queued]
-    assert [(q.recipe["method"], q.parents()) for q in made] == [
-        ("linear", (tips[0], tips[1])),
-        ("task_arithmetic", (common, tips[0], tips[1])),
-    ]
-    assert [e.lifecycle for e in rig.state.owned(merger)] == ["finished"] * 2
-    assert [fact.node for fact in rig.facts(WorkerFinalised)][-1] == merger
-    rig.close()
