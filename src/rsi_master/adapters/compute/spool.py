@@ -28,9 +28,6 @@ def admit(job: Job, programs: Mapping[str, Program]) -> Program:
     """The job's program, or Misuse or Refused for what an engine on one machine cannot run."""
     for name in (job.name, *(one.name for one in job.inputs)):
         check_name(name)
-    if job.job_class != "recipe":
-        text = f"job {job.name}: class '{job.job_class}' needs a cold sandbox, which is missing"
-        raise Refused("JOB_CLASS", text)
     if job.resources.nodes != 1 or job.resources.devices < 1:
         asked = f"{job.resources.nodes} nodes and {job.resources.devices} devices"
         raise Misuse("JOB_RESOURCES", f"job {job.name} asks {asked}; one node, a device or more")
@@ -39,6 +36,9 @@ def admit(job: Job, programs: Mapping[str, Program]) -> Program:
         known = ", ".join(sorted(programs))
         text = f"job {job.name}: program {job.program!r} is not known; known are {known}"
         raise Misuse("JOB_PROGRAM", text)
+    if program.job_class != job.job_class:
+        text = f"job {job.name} of class '{job.job_class}': {job.program} is '{program.job_class}'"
+        raise Refused("JOB_CLASS", text)
     return program
 
 

@@ -1,7 +1,8 @@
 """The one thread that starts warm parents, hands them jobs, hears how they went, enforces limits.
 
 It alone changes an `Attempt`; other threads send it commands. It never retries a job: a warm
-parent that died is started again for the next job, its own jobs are lost.
+parent that died is started again for the next job, its own jobs are lost. A job of class `code` has
+a cold process to itself, which ends with it.
 """
 
 import os
@@ -18,6 +19,7 @@ from rsi_master.adapters.compute.attempt import Attempt
 from rsi_master.adapters.sandbox.parent import Parent
 from rsi_master.core.errors import Broken
 from rsi_master.core.job import Ending
+from rsi_master.core.sealed_wire import FRAME_LIMIT
 from rsi_master.core.warm import Cage, Entered, Failed, Forked, JobTier, Notice, Ready, Run
 
 _TICK_SECONDS = 0.05
@@ -27,14 +29,21 @@ _CPU_MARGIN_SECONDS = 60
 # uids between the ranges that systemd gives to homes and to dynamic users, one a device.
 _FIRST_USER = 60_600
 
+# One process, and files that hold no more than a dataset may.
+_CODE_CAGE = {"processes": 1, "file_mib": FRAME_LIMIT >> 20}
+
 Done = Callable[[Attempt, Ending, str], None]
+
+
+_Key = tuple[str, ...]
 
 
 @dataclass
 class _Crew:
-    """A warm parent and the attempts that were given to it."""
+    """A warm parent and the attempts that were given to it, or a cold process and its one."""
 
     parent: Parent
+    what: str
     attempts: list[Attempt] = field(default_factory=list)
     failure: str = ", see warm.log in the spool folder"
 
@@ -58,7 +67,7 @@ class Supervisor(threading.Thread):
         self._selector = selectors.DefaultSelector()
         self._selector.register(self._wake, selectors.EVENT_READ)
         self._cancelled_early: set[str] = set()
-        self._crews: dict[tuple[str, tuple[str, ...]], _Crew] = {}
+        self._crews: dict[_Key, _Crew] = {}
 
     def add(self, attempt: Attempt) -> None:
         """Run it."""
@@ -132,17 +141,23 @@ class Supervisor(threading.Thread):
         if attempt.job.name in self._cancelled_early:
             self._done(attempt, "cancelled", "before it was started")
             return
-        key = (attempt.program.runtime, attempt.program.preload)
+        key = _key(attempt)
         crew = self._crews.get(key)
         if crew is None:
             try:
-                parent = Parent(self._pythons[key[0]], key[1], self._log)
+                crew = self._crews[key] = self._crew(attempt)
             except Broken as error:
                 self._done(attempt, "lost", error.message)
                 return
-            crew = self._crews[key] = _Crew(parent)
-            self._selector.register(parent, selectors.EVENT_READ, (key, crew))
+            self._selector.register(crew.parent, selectors.EVENT_READ, (key, crew))
         crew.attempts.append(attempt)
+
+    def _crew(self, attempt: Attempt) -> _Crew:
+        program = attempt.program
+        python = self._pythons[program.runtime]
+        if attempt.job.job_class == "code":
+            return _Crew(Parent.cold(python, self._log), "the cold process")
+        return _Crew(Parent.warm(python, program.preload, self._log), "the warm parent")
 
     def _dispatch(self, crew: _Crew) -> None:
         if crew.parent.ready:
@@ -159,6 +174,8 @@ class Supervisor(threading.Thread):
             memory_mib=resources.memory_mib,
             cpu_seconds=int(resources.seconds) * max(1, resources.devices) + _CPU_MARGIN_SECONDS,
         )
+        if attempt.job.job_class == "code":
+            cage = cage.model_copy(update=_CODE_CAGE)
         return Run(
             name=attempt.job.name,
             folder=str(attempt.folder),
@@ -198,14 +215,14 @@ class Supervisor(threading.Thread):
                     return crew, attempt
         return None, None
 
-    def _hear(self, key: tuple[str, tuple[str, ...]], crew: _Crew) -> None:
+    def _hear(self, key: _Key, crew: _Crew) -> None:
         notices = crew.parent.notices()
         for notice in notices or ():
             self._note(crew, notice)
         if notices is None:
             self._selector.unregister(crew.parent)
             del self._crews[key]
-            self._disband(crew, "lost", f"the warm parent is gone{crew.failure}")
+            self._disband(crew, "lost", f"{crew.what} is gone{crew.failure}")
 
     def _note(self, crew: _Crew, notice: Notice) -> None:
         if isinstance(notice, Failed):
@@ -232,3 +249,10 @@ class Supervisor(threading.Thread):
         crew.parent.end(tuple(one.group for one in crew.attempts if one.group is not None))
         for attempt in list(crew.attempts):
             self._finish(crew, attempt, attempt.reason or ending, detail)
+
+
+def _key(attempt: Attempt) -> _Key:
+    """Equal for jobs that share a parent."""
+    if attempt.job.job_class == "code":
+        return "cold", attempt.job.name
+    return "warm", attempt.program.runtime, *attempt.program.preload

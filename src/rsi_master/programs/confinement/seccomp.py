@@ -70,6 +70,56 @@ _DENIED: dict[str, tuple[int, int | None]] = {
 }
 # Without a pid namespace a process could leave its group and outlive the job.
 _LEAVE_GROUP: dict[str, tuple[int, int | None]] = {"setpgid": (109, 154), "setsid": (112, 157)}
+# What code that nobody vouches for has no use for: another process or thread, a signal, a socket or
+# a descriptor sent over one, memory that no ceiling counts, modes and owners of the user's files.
+_NOT_ALONE: dict[str, tuple[int, int | None]] = {
+    "bind": (49, 200),
+    "chmod": (90, None),
+    "chown": (92, None),
+    "clone": (56, 220),
+    "connect": (42, 203),
+    "execve": (59, 221),
+    "execveat": (322, 281),
+    "fchmod": (91, 52),
+    "fchmodat": (268, 53),
+    "fchmodat2": (452, 452),
+    "fchown": (93, 55),
+    "fchownat": (260, 54),
+    "fork": (57, None),
+    "fremovexattr": (199, 16),
+    "fsetxattr": (190, 7),
+    "futimesat": (261, None),
+    "kill": (62, 129),
+    "lchown": (94, None),
+    "lremovexattr": (198, 15),
+    "lsetxattr": (189, 6),
+    "memfd_create": (319, 279),
+    "memfd_secret": (447, 447),
+    "mq_open": (240, 180),
+    "msgget": (68, 186),
+    "pidfd_open": (434, 434),
+    "pidfd_send_signal": (424, 424),
+    "recvmmsg": (299, 243),
+    "recvmsg": (47, 212),
+    "removexattr": (197, 14),
+    "rt_sigqueueinfo": (129, 138),
+    "rt_tgsigqueueinfo": (297, 240),
+    "semget": (64, 190),
+    "sendmmsg": (307, 269),
+    "sendmsg": (46, 211),
+    "sendto": (44, 206),
+    "setxattr": (188, 5),
+    "shmat": (30, 196),
+    "shmget": (29, 194),
+    "socket": (41, 198),
+    "socketpair": (53, 199),
+    "tgkill": (234, 131),
+    "tkill": (200, 130),
+    "utime": (132, None),
+    "utimensat": (280, 88),
+    "utimes": (235, None),
+    "vfork": (58, None),
+}
 _CLONE, _CLONE3, _SOCKET = (56, 220), (435, 435), (41, 198)
 
 _NAMESPACE_FLAGS = (
@@ -96,13 +146,14 @@ class _Program(ctypes.Structure):
     _fields_ = [("length", ctypes.c_ushort), ("filter", ctypes.c_char_p)]
 
 
-def restrict(*, in_pid_namespace: bool) -> None:
+def restrict(*, in_pid_namespace: bool, alone: bool = False) -> None:
     """Install the filter on the calling thread and its future children; needs no_new_privs.
 
     In a pid namespace AF_UNIX sockets stay (the mount and net namespaces hold them); without one
-    no socket can be made but a socketpair.
+    no socket can be made but a socketpair. A process that is `alone` stays the only one.
     """
-    program = b"".join(struct.pack("HBBI", *one) for one in _instructions(in_pid_namespace))
+    code = _instructions(in_pid_namespace, alone)
+    program = b"".join(struct.pack("HBBI", *one) for one in code)
     holder = _Program(len(program) // 8, program)
     kernel.prctl("no new privileges", kernel.PR_SET_NO_NEW_PRIVS, 1)
     libc = ctypes.CDLL(None, use_errno=True)
@@ -110,7 +161,7 @@ def restrict(*, in_pid_namespace: bool) -> None:
         raise ConfinementError("seccomp filter", "prctl(PR_SET_SECCOMP)", ctypes.get_errno())
 
 
-def _instructions(in_pid_namespace: bool) -> list[_Instruction]:
+def _instructions(in_pid_namespace: bool, alone: bool = False) -> list[_Instruction]:
     architecture = _ARCHITECTURE.get(kernel.MACHINE)
     if architecture is None:
         raise ConfinementError("seccomp filter", f"architecture {kernel.MACHINE}", 0)
@@ -123,7 +174,7 @@ def _instructions(in_pid_namespace: bool) -> list[_Instruction]:
         _refuse(errno.ENOSYS),
     ]
     denied = _DENIED if in_pid_namespace else {**_DENIED, **_LEAVE_GROUP}
-    for pair in denied.values():
+    for pair in (*denied.values(), *(_NOT_ALONE.values() if alone else ())):
         code += _rule(pair, [_refuse(errno.EPERM)])
     code += _rule(_CLONE3, [_refuse(errno.ENOSYS)])
     code += _rule(_CLONE, _unless((_ANY_BIT, 0, 1, _NAMESPACE_FLAGS)))
