@@ -518,7 +518,7 @@ def test_probes_are_served_in_order_and_told_to_who_asked() -> None:
         for _ in names:
             while (waiting := probing.take()) is None:
                 time.sleep(0.001)
-            number = float(waiting.probe.worker[1:])
+            number = float(waiting.asked.worker[1:])
             waiting.told.set_result(Probed(number, Misuse("X", "x")))
         found = {name: answer.result(5).seconds for name, answer in asked.items()}
     assert found == {name: float(name[1:]) for name in names}

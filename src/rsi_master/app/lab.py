@@ -32,6 +32,7 @@ from rsi_master.core.warm import JobTier
 from rsi_master.domains.training.lifecycle import programs
 from rsi_master.expos.gateway import LocalGateway, Parts
 from rsi_master.expos.ledger import Ledger, Stamp
+from rsi_master.expos.making import Making
 from rsi_master.expos.notary import Notary
 from rsi_master.expos.notes import Signer, create_key, load_key
 from rsi_master.expos.probing import Probing
@@ -45,7 +46,7 @@ TRACKED = ("rsi-master", "torch", "transformers", "trl", "peft", "tokenizers", "
 @dataclass(frozen=True)
 class Lab:
     """An opened run: record, gateway and sealed process. Jobs come with `compute`, and whoever
-    probes waits at `probing` until an engine serves it."""
+    probes waits at `probing`, whoever has data made at `making`, until an engine serves it."""
 
     folder: RunFolder
     home: Home
@@ -60,6 +61,7 @@ class Lab:
     lock: threading.RLock
     clock: SystemClock
     probing: Probing
+    making: Making
 
 
 @contextlib.contextmanager
@@ -80,7 +82,7 @@ def open_lab(
         for follower in followers:
             follower(event)
 
-    clock, ids, probing = SystemClock(), Uuid7(), Probing()
+    clock, ids, probing, making = SystemClock(), Uuid7(), Probing(), Making()
     objects, tokens = FolderObjects(folder.objects), Tokens(home.tokens(folder.id))
     with contextlib.ExitStack() as stack:
         stack.enter_context(RunLock(folder.lock))
@@ -105,6 +107,7 @@ def open_lab(
             clock=clock,
             ids=ids,
             probing=probing,
+            making=making,
         )
         yield Lab(
             folder=folder,
@@ -120,6 +123,7 @@ def open_lab(
             lock=lock,
             clock=clock,
             probing=probing,
+            making=making,
         )
 
 

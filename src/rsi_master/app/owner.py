@@ -55,6 +55,7 @@ class Owner:
             clock=lab.clock,
             scratch=scratch(lab.folder),
             probing=lab.probing,
+            making=lab.making,
         )
         self._engine = Engine(plant, lab.lock, self._wake.set)
         self._director = Director(lab, follower, agents)

@@ -18,6 +18,7 @@ from rsi_master.core.event import Event, Fact
 from rsi_master.core.model import Value
 from rsi_master.core.ports import ObjectStore, Sealed
 from rsi_master.core.state import State
+from rsi_master.expos.making import Making
 from rsi_master.expos.probing import Probing
 
 
@@ -25,7 +26,7 @@ from rsi_master.expos.probing import Probing
 class Desk:
     """All that a handler may touch. Handlers read the state and return facts; they write nothing
     but artifacts, which are idempotent. `prepared` is what the entry's `prepare` returned; to wait
-    at `probing` is for that alone."""
+    at `probing` or `making` is for that alone."""
 
     state: State
     contract: Contract
@@ -34,6 +35,7 @@ class Desk:
     objects: ObjectStore
     sealed: Sealed
     probing: Probing
+    making: Making
     fresh: Callable[[], str]
     now: float
     recent: Callable[[int], tuple[Event, ...]]

@@ -34,6 +34,7 @@ from rsi_master.expos.attempts import Begin, Close, Poll, next_step
 from rsi_master.expos.endings import attempt_ended, attempt_fenced, experiment_closed, spent
 from rsi_master.expos.exam import Exam, Pair
 from rsi_master.expos.harvest import Harvest, last_sign
+from rsi_master.expos.maker import Maker
 from rsi_master.expos.plant import Plant
 from rsi_master.expos.prober import Prober
 from rsi_master.expos.scoring import Scoring, recorded
@@ -59,11 +60,13 @@ class Engine:
         self._exam = Exam(plant, self._sealed_work, wake)
         self._prober = Prober(plant, self._sealed_work, wake)
         self._harvesters = ThreadPoolExecutor(max_workers=1, thread_name_prefix="harvest")
+        self._maker = Maker(plant, wake)
         self._collected: dict[str, Future[CheckpointStored | Rejection]] = {}
 
     def close(self) -> None:
         """Stop taking sealed work; what runs there ends with the sealed process."""
         self._plant.probing.close()
+        self._maker.close()
         self._sealed_work.shutdown(wait=True, cancel_futures=True)
         self._harvesters.shutdown(wait=True, cancel_futures=True)
 
@@ -75,7 +78,7 @@ class Engine:
             self._fence_late(experiments)
             self._sweep()
         going = starting and not self._plant.state.paused
-        self._advance_probe(starting, going)
+        self._serve_actions(starting, going)
         for experiment, step in begins:
             if isinstance(step, Begin) and going:
                 self._begin(experiment, step)
@@ -89,6 +92,7 @@ class Engine:
     def cancel_all(self, reason: str) -> None:
         """End every unfinished experiment, for the budget or the operator."""
         with self._lock:
+            self._maker.cancel()
             for experiment in self._plant.state.unfinished():
                 running = experiment.running()
                 if running is not None and running.planned.stage == "train":
@@ -109,6 +113,7 @@ class Engine:
                 self._plant.compute.cancel(running.planned.job)
                 status = self._plant.compute.poll(running.planned.job)
                 self._append(self._ended(running, status, "interrupted", "the owner was stopped"))
+        self._maker.close()
         self._plant.sealed.close()
 
     def busy(self) -> bool:
@@ -116,6 +121,7 @@ class Engine:
         with self._lock:
             state = self._plant.state
             running = any(e.running() for e in state.experiments.values()) or self._prober.busy()
+            running = running or self._maker.busy()
             return running or (state.claim is not None and state.claimed is None)
 
     def _advance(self, experiment: Experiment) -> Begin | None:
@@ -252,13 +258,19 @@ class Engine:
             fact = recorded(self._plant.objects, experiment.id, fence, result)
             self._append(self._ended(attempt, status, "ok", ""), fact, end)
 
-    def _advance_probe(self, starting: bool, going: bool) -> None:
-        """Begin a probe between evaluations; an opening of the holdout comes first."""
-        state = self._plant.state
+    def _serve_actions(self, starting: bool, going: bool) -> None:
+        """Begin what actions wait for, a probe between evaluations; an opening of the holdout comes
+        first."""
+        plant, state = self._plant, self._plant.state
+        self._maker.poll()
         if not starting:
-            self._plant.probing.refuse("nothing new is begun in this run any more; finalise")
-        if going and not self._scoring.busy() and (state.claim is None or state.claimed):
+            for queue in (plant.probing, plant.making):
+                queue.refuse("nothing new is begun in this run any more; finalise")
+        if not going or (state.claim is not None and state.claimed is None):
+            return
+        if not self._scoring.busy():
             self._prober.begin()
+        self._maker.begin()
 
     def _advance_claim(self, begin: bool) -> None:
         """Carry an opening on, once the claim is durable: the record comes before the effect."""

@@ -22,6 +22,7 @@ from rsi_master.core.state import State
 from rsi_master.expos import refusals
 from rsi_master.expos.catalogue import Catalogue, Desk, Entry, Question
 from rsi_master.expos.ledger import Ledger, Ticket
+from rsi_master.expos.making import Making
 from rsi_master.expos.policy import decide
 from rsi_master.expos.probing import Probing
 from rsi_master.expos.refusals import Refusal, boundary, judging
@@ -53,6 +54,7 @@ class Parts:
     clock: Clock
     ids: Ids
     probing: Probing
+    making: Making
 
 
 @dataclass(frozen=True)
@@ -250,6 +252,7 @@ class LocalGateway:
             objects=parts.objects,
             sealed=parts.sealed,
             probing=parts.probing,
+            making=parts.making,
             fresh=parts.ids.fresh,
             now=parts.clock.now(),
             recent=self._recent,

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from rsi_master.core.artifact import Artifact
-from rsi_master.core.errors import RsiError
+from rsi_master.core.errors import Broken, RsiError
 from rsi_master.core.experiment import CheckpointStored, ExperimentQueued, Proof, Rejection
 from rsi_master.core.ports import ObjectStore, Trainer
 from rsi_master.expos.tree import remove_tree
@@ -119,14 +119,34 @@ def plain(path: Path) -> bool:
     return stat.S_ISREG(state.st_mode) and state.st_nlink == 1
 
 
+def whole(path: Path, limit: int) -> bytes:
+    """All bytes of a plain file; raises Broken for anything else, and for more than `limit`."""
+    if not plain(path):
+        raise Broken("OUTPUT_REFUSED", f"the job left no plain file {path.name}")
+    try:
+        descriptor = _open(path)
+    except OSError as cause:
+        why = cause.strerror or type(cause).__name__
+        raise Broken("OUTPUT_REFUSED", f"{path.name} cannot be read: {why}") from cause
+    with os.fdopen(descriptor, "rb") as file:
+        data = file.read(limit + 1)
+    if len(data) > limit:
+        raise Broken("OUTPUT_REFUSED", f"{path.name} has over {limit:,} bytes")
+    return data
+
+
 def tail(path: Path, limit: int) -> bytes:
     """The last bytes of a plain file; nothing of anything else, nor of what may not be read."""
     if not plain(path):
         return b""
     try:
-        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK)
+        descriptor = _open(path)
     except OSError:
         return b""
     with os.fdopen(descriptor, "rb") as file:
         file.seek(max(0, os.fstat(descriptor).st_size - limit))
         return file.read(limit)
+
+
+def _open(path: Path) -> int:
+    return os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK)

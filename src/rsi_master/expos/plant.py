@@ -7,6 +7,7 @@ from rsi_master.core.contract import Contract
 from rsi_master.core.ports import Clock, Compute, ObjectStore, Sealed, Trainer
 from rsi_master.core.state import State
 from rsi_master.expos.ledger import Ledger
+from rsi_master.expos.making import Making
 from rsi_master.expos.probing import Probing
 
 
@@ -24,3 +25,4 @@ class Plant:
     clock: Clock
     scratch: Path
     probing: Probing
+    making: Making

@@ -7,8 +7,9 @@ from concurrent.futures import Executor, Future
 from rsi_master.core.errors import RsiError
 from rsi_master.core.probe import ProbeResult
 from rsi_master.expos.plant import Plant
-from rsi_master.expos.probing import Probe, Probed, Waiting
+from rsi_master.expos.probing import Probe, Probed
 from rsi_master.expos.tree import remove_tree
+from rsi_master.expos.waiting import Waiting
 
 
 class Prober:
@@ -33,12 +34,12 @@ class Prober:
             return
         waiting = self._plant.probing.take()
         if waiting is not None:
-            compute.lease(waiting.probe.name)
+            compute.lease(waiting.asked.name)
             self._under_way = self._executor.submit(self._carry_out, waiting)
 
-    def _carry_out(self, waiting: Waiting) -> None:
+    def _carry_out(self, waiting: Waiting[Probe, Probed]) -> None:
         """Whatever happens is told to the one who waits."""
-        probe, clock = waiting.probe, self._plant.clock
+        probe, clock = waiting.asked, self._plant.clock
         begun = clock.monotonic()
         try:
             found = self._answers(probe)

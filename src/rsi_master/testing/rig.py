@@ -30,6 +30,7 @@ from rsi_master.expos.catalogue import Catalogue
 from rsi_master.expos.engine import Engine
 from rsi_master.expos.gateway import LocalGateway, Parts, Session
 from rsi_master.expos.ledger import Ledger, Stamp
+from rsi_master.expos.making import Making
 from rsi_master.expos.notary import Notary
 from rsi_master.expos.notes import Signer
 from rsi_master.expos.plant import Plant
@@ -109,6 +110,7 @@ class Rig:
         self.lock = threading.RLock()
         self.tokens = Tokens(folder / "tokens.json")
         self.probing = Probing()
+        self.making = Making()
         self.followers = (self.state.apply, *followers)
         self.ledger = self._ledger()
         self.gateway = LocalGateway(self.parts(self.catalogue), self.lock)
@@ -299,6 +301,7 @@ class Rig:
             clock=self.clock,
             ids=self.ids,
             probing=self.probing,
+            making=self.making,
         )
 
     def _plant(self, scratch: Path) -> Plant:
@@ -313,6 +316,7 @@ class Rig:
             clock=self.clock,
             scratch=scratch,
             probing=self.probing,
+            making=self.making,
         )
 
     def _opening(self) -> tuple[Fact, ...]:
