@@ -94,7 +94,7 @@ def bench(
         pytest.skip(f"{found.tier} does not hold here: {found.reason}")
     made = Bench(found.tier, tmp_path_factory.mktemp("code"))
     yield made
-    assert processes_of(os.getpid()) == set()
+    assert until_gone(os.getpid()) == set()
     made.engine.close()
 
 
@@ -184,7 +184,8 @@ def test_a_hostile_program_reaches_nothing(bench: Bench) -> None:
     assert row["prompt"] == "[]"
     uid, rest = row["completion"].split(" ", 1)
     assert uid != "0"
-    assert rest == "['log.txt', 'log.txt', 'made.jsonl', 'null', 'result.json'] 'PYTHONHASHSEED=0\\x00'"
+    told = ["input.jsonl", "log.txt", "log.txt", "made.jsonl", "null", "result.json"]
+    assert rest == f"{told} 'PYTHONHASHSEED=0\\x00'"
     assert secret.read_text() == "secret"
 
 
@@ -208,7 +209,7 @@ def test_a_program_that_ends_its_process_ends_nothing_else(
     status = bench.end(job)
     assert status.ending == ending
     assert detail in status.detail
-    assert processes_of(os.getpid()) == set()
+    assert until_gone(os.getpid()) == set()
 
 
 def test_output_without_end_is_cut_at_the_ceiling_of_two_files(bench: Bench) -> None:
@@ -232,7 +233,7 @@ def test_what_is_cancelled_is_gone(bench: Bench) -> None:
     bench.engine.submit(job)
     bench.engine.cancel(job.name)
     assert bench.until_ended(job.name).ending == "cancelled"
-    assert processes_of(os.getpid()) == set()
+    assert until_gone(os.getpid()) == set()
 
 
 @pytest.mark.parametrize("tier", CONFINING)

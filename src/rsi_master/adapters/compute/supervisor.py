@@ -242,6 +242,8 @@ class Supervisor(threading.Thread):
 
     def _finish(self, crew: _Crew, attempt: Attempt, ending: Ending, detail: str) -> None:
         crew.attempts.remove(attempt)
+        if attempt.job.job_class == "code" and attempt.sent is None:
+            crew.parent.abort()  # it waits for an order that will not come
         self._done(attempt, ending, detail)
 
     def _disband(self, crew: _Crew, ending: Ending, detail: str) -> None:
