@@ -111,7 +111,7 @@ def test_each_kind_answers_each_line(bench: Bench) -> None:
     rows, result = made(
         bench,
         "transform",
-        "import re\n\ndef transform(row):\n    return [row] * len(re.findall('x', row['prompt']))\n",
+        "import re\ndef transform(row):\n    return [row] * len(re.findall('x', row['prompt']))\n",
         {"prompt": "xx"},
         {"prompt": "-"},
     )
@@ -120,10 +120,15 @@ def test_each_kind_answers_each_line(bench: Bench) -> None:
     verify = "def verify(prompt, answer):\n    return None if prompt == '?' else answer == '4'\n"
     asks = [{"prompt": p, "answer": a, "known": None} for p, a in (("2+2", "4"), ("?", "4"))]
     points, _ = made(bench, "verifier", verify, *asks)
-    assert points == [{"row": 0, "points": 1.0}, {"row": 1, "points": None}]
-    reward = "def reward(episode):\n    return 0.5 if episode['known'] in episode['answer'] else 0\n"
+    assert points == [{"row": 0, "points": [1.0]}, {"row": 1, "points": [None]}]
+    pair = {"prompt": "2+2", "chosen": "4", "rejected": "5"}
+    points, _ = made(bench, "verifier", verify, pair, {"prompt": "2+2"})
+    assert points == [{"row": 0, "points": [1.0, 0.0]}, {"row": 1, "points": []}]
+    reward = (
+        "def reward(episode):\n    return 0.5 if episode['known'] in episode['answer'] else 0\n"
+    )
     points, _ = made(bench, "reward", reward, {"prompt": "p", "answer": "is 4", "known": "4"})
-    assert points == [{"row": 0, "points": 0.5}]
+    assert points == [{"row": 0, "points": [0.5]}]
 
 
 def test_the_same_program_makes_the_same_of_the_same_rows(bench: Bench) -> None:

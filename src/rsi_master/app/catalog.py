@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from rsi_master.core.recipe import Recipe
 from rsi_master.domains.audit.actions import DOMAIN as AUDIT
 from rsi_master.domains.control.actions import DOMAIN as CONTROL
-from rsi_master.domains.data.actions import DOMAIN as DATA
+from rsi_master.domains.data.domain import DOMAIN as DATA
 from rsi_master.domains.evaluation.actions import DOMAIN as EVALUATION
 from rsi_master.domains.planning.actions import DOMAIN as PLANNING
 from rsi_master.domains.review.actions import DOMAIN as REVIEW

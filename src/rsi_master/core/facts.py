@@ -26,7 +26,9 @@ from rsi_master.core.graph import (
     WorkerCreated,
     WorkerFinalised,
 )
+from rsi_master.core.making import MakingEnded
 from rsi_master.core.probe import ProbeFailed, ProbeRecorded
+from rsi_master.core.program import ProgramAdded
 from rsi_master.core.run import (
     ActionDenied,
     ActionIntended,
@@ -69,6 +71,8 @@ FACTS: tuple[type[Fact], ...] = (
     IntegritySet,
     ProbeRecorded,
     ProbeFailed,
+    MakingEnded,
+    ProgramAdded,
     WorkerCreated,
     WorkerFinalised,
     ReviewRequested,

@@ -30,8 +30,8 @@ class Resources(Value):
 
 class Program(Value):
     """What carries a job out: `entry` is `module:function(folder)`, `preload` what a warm parent
-    imports beforehand. One of class `code` runs what an agent wrote, in a cold process; its function
-    is given descriptors of the files `out/made.jsonl` and `out/result.json` too."""
+    imports beforehand. One of class `code` runs what an agent wrote, in a cold process; its
+    function is given descriptors of the files `out/made.jsonl` and `out/result.json` too."""
 
     entry: str
     job_class: JobClass = "recipe"

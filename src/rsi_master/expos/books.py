@@ -17,6 +17,7 @@ from rsi_master.core.experiment import (
     ExperimentQueued,
     IntegritySet,
 )
+from rsi_master.core.making import MakingEnded
 from rsi_master.core.probe import ProbeFailed, ProbeRecorded
 from rsi_master.core.run import (
     ActionIntended,
@@ -153,22 +154,22 @@ def one_claim(events: Sequence[Event]) -> list[Flaw]:
     return flaws
 
 
-def probes_are_paid(events: Sequence[Event]) -> list[Flaw]:
-    """What an action that is done spends by itself is what its probe took."""
+def work_is_paid(events: Sequence[Event]) -> list[Flaw]:
+    """What an action that is done spends by itself is what its probe or its job took."""
     took: dict[str, float] = {}
     flaws: list[Flaw] = []
     for event in events:
         fact = event.fact
-        if isinstance(fact, ProbeRecorded | ProbeFailed):
+        if isinstance(fact, ProbeRecorded | ProbeFailed | MakingEnded):
             took[fact.intent] = took.get(fact.intent, 0.0) + fact.seconds
         elif isinstance(fact, ActionSettled):
             spent, seconds = fact.spent.device_seconds, took.pop(fact.intent, 0.0)
             if fact.outcome == "done" and abs(spent - seconds) > 1e-6:
-                told = f"{spent:g} device seconds spent, its probe took {seconds:g}"
+                told = f"{spent:g} device seconds spent, its probe or job took {seconds:g}"
                 flaws.append(_flaw("BOOKS", event, told))
     if _finished(events):
         flaws += [
-            Flaw(code="BOOKS", where=f"intent {intent}", what="its probe was never paid")
+            Flaw(code="BOOKS", where=f"intent {intent}", what="its probe or job was never paid")
             for intent in took
         ]
     return flaws
@@ -217,7 +218,7 @@ CHECKS: tuple[Check, ...] = (
     lineage_holds,
     scores_are_of_the_weights,
     one_claim,
-    probes_are_paid,
+    work_is_paid,
     nothing_after_the_end,
 )
 

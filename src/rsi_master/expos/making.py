@@ -7,7 +7,11 @@ what the action records. What it leaves is read back as plain bytes and never ex
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from rsi_master.core.canonical import encode
 from rsi_master.core.job import Job, JobStatus
+from rsi_master.core.making import MakingEnded
+from rsi_master.core.ports import ObjectStore
+from rsi_master.core.text import clean
 from rsi_master.expos.waiting import Queue
 
 
@@ -47,6 +51,26 @@ class Made:
     files: Mapping[str, bytes] = field(default_factory=dict)
     log: bytes = b""
     problem: str | None = None
+
+
+def ended(
+    intent: str, order: Order, made: Made, problem: str | None, objects: ObjectStore
+) -> MakingEnded:
+    """The fact that the job of an action has ended; `problem` is why nothing came of it, be it the
+    engine's reason or that of whoever read its output."""
+    status = made.status
+    return MakingEnded(
+        intent=intent,
+        worker=order.worker,
+        program=order.job.program,
+        spec=objects.put_bytes("job", encode(order.job.model_dump(mode="json"))),
+        ending=status.ending or "lost",
+        problem=clean(problem) if problem is not None else None,
+        seconds=status.seconds,
+        tier=status.tier,
+        devices=status.devices,
+        log=objects.put_bytes("log", made.log) if made.log else None,
+    )
 
 
 class Making(Queue[Order, Made]):

@@ -11,6 +11,7 @@ from rsi_master.adapters.store.objects import FolderObjects
 from rsi_master.core.job import Input, Job, JobStatus, Program, Resources
 from rsi_master.core.ports import Compute
 from rsi_master.core.warm import JobTier
+from rsi_master.domains.data.running import PROGRAMS as CODE
 from rsi_master.testing import programs
 from rsi_master.testing.compute import FakeCompute
 
@@ -40,7 +41,6 @@ PROGRAMS = {
         "big_file",
     )
 }
-CODE = Program(entry="rsi_master.programs.code.runner:run", job_class="code", runtime="core")
 
 
 class Bench:
@@ -55,7 +55,7 @@ class Bench:
         self._count = 0
 
     def _engine(self, tier: JobTier | None) -> Compute:
-        spool, known = self.base / "spool", {**PROGRAMS, "code": CODE}
+        spool, known = self.base / "spool", {**PROGRAMS, **CODE}
         if tier is None:
             return FakeCompute(spool, self.objects, known)
         return LocalCompute(spool, self.objects, known, devices=cpu_slots(2), tier=tier)
@@ -69,9 +69,10 @@ class Bench:
 
     def code(self, kind: str, source: str, *lines: object, **resources: float) -> Job:
         """A job of agents' code: a program of that kind over these lines."""
-        job = self.job("code", {"kind": kind}, memory_mib=256, **resources)
+        job = self.job("code", {}, memory_mib=256, **resources)
         rows = "".join(json.dumps(line) + "\n" for line in lines)
-        texts = {"program.py": source, "input.jsonl": rows}
+        program = json.dumps({"kind": kind, "source": source})
+        texts = {"program.json": program, "input.jsonl": rows}
         inputs = tuple(
             Input(name=name, digest=self.objects.put_bytes("dataset", text.encode()).digest)
             for name, text in texts.items()
@@ -105,7 +106,8 @@ class Bench:
 
 
 def processes_of(owner: int) -> set[int]:
-    """Cold processes and warm parents of an owner and all that is forked from them: they share a command line."""
+    """Warm parents and cold processes of an owner and all that is forked from them: they share a
+    command line."""
     found = set()
     for folder in Path("/proc").iterdir():
         if folder.name.isdecimal() and f"--owner\0{owner}\0" in _command_line(folder):

@@ -1,7 +1,8 @@
 """An engine in memory: jobs are threads of this process, the folders are real.
 
-Not held: isolation, memory, and killing; what an agent wrote runs in this very process. A job that is over its limit or cancelled ends in the
-engine's books at once; its thread may go on and what it does then counts for nothing.
+Not held: isolation, memory, and killing; what an agent wrote runs in this very process. A job that
+is over its limit or cancelled ends in the engine's books at once; its thread may go on and what it
+does then counts for nothing.
 """
 
 import contextlib

@@ -1,8 +1,6 @@
-"""Actions on the data pool."""
+"""Actions on the data pool: list, inspect, add, derive."""
 
 import random
-from collections.abc import Iterable
-from itertools import repeat
 from typing import Annotated, Self
 
 from pydantic import Field, model_validator
@@ -13,11 +11,10 @@ from rsi_master.core.contract import Contract
 from rsi_master.core.dataset import DatasetRefused, DatasetRegistered, Source
 from rsi_master.core.errors import Misuse
 from rsi_master.core.model import Value
-from rsi_master.core.sealed import Bucket, Points, ScanReport
+from rsi_master.core.sealed import Bucket, ScanReport
 from rsi_master.core.sealed_wire import FRAME_LIMIT
-from rsi_master.domains.data.filters import Filter, sift
-from rsi_master.domains.data.pool import parse, points, register
-from rsi_master.expos.catalogue import Desk, Domain, Entry, Outcome, Question, Rule, Whole
+from rsi_master.domains.data.pool import parse, register
+from rsi_master.expos.catalogue import Desk, Entry, Outcome, Question, Rule, Whole
 
 EVERYBODY = (Role.MAIN, Role.WORKER, Role.REVIEWER, Role.OPERATOR)
 
@@ -196,23 +193,7 @@ def _repeated(action: Derive, blobs: list[bytes]) -> list[AnyRow]:
     return [row for blob, number in zip(blobs, times, strict=True) for row in parse(blob) * number]
 
 
-def _sift(action: Filter, desk: Desk) -> DatasetRegistered | DatasetRefused:
-    parent = known(desk, action.dataset)
-    rows = parse(desk.objects.get_bytes(action.dataset))
-    verified: Iterable[Points] = (
-        points(rows, desk.sealed) if action.verified else repeat((), len(rows))
-    )
-    found = sift(rows, tuple(verified), action)
-    conditions = action.model_dump(mode="json", exclude={"dataset"}, exclude_defaults=True)
-    source = Source(
-        origin=parent.source.origin,
-        parents=(action.dataset,),
-        operation={"filter": conditions, "removed": found.removed},
-    )
-    return register(found.kept, source, desk.caller.node, desk.sealed, desk.objects, copies=True)
-
-
-def _record(_action: Add | Derive | Filter, desk: Desk) -> Outcome:
+def _record(_action: Add | Derive, desk: Desk) -> Outcome:
     """Reading, scanning and storing happened before, without the lock."""
     return Outcome(desk.prepared, (desk.prepared,))
 
@@ -225,19 +206,21 @@ def known(desk: Desk, dataset: str) -> DatasetRegistered:
     return fact
 
 
-def _registered(
+def registered(
     record: DatasetRegistered | DatasetRefused, _contract: Contract
 ) -> DatasetView | RefusedView:
+    """The view of what became of rows, for who offered them."""
     if isinstance(record, DatasetRefused):
         why = "no row survived the scan" if record.offered else "no row meets the conditions"
         return RefusedView(refused=why, dropped=_bucket(record))
     return describe(record)
 
 
-def _registered_exactly(
+def registered_exactly(
     record: DatasetRegistered | DatasetRefused, contract: Contract
 ) -> OperatorDatasetView | RefusedView:
-    view = _registered(record, contract)
+    """The view of it for the operator."""
+    view = registered(record, contract)
     if isinstance(view, RefusedView):
         return view
     return OperatorDatasetView(
@@ -270,22 +253,8 @@ def _alike(question: Question) -> str | None:
     return None
 
 
-def _has_answers(question: Question) -> str | None:
-    """A dataset that the pool lacks is the handler's to name."""
-    fact = question.state.datasets.get(question.action.dataset)
-    if fact is None or fact.holds != "prompts" or not question.action.reads_answers():
-        return None
-    return f"dataset {fact.artifact.digest[:19]} holds prompts, which have no completion to judge"
-
-
-def _verifier_is_there(question: Question) -> str | None:
-    opened = question.state.opened
-    if not question.action.verified or (opened is not None and opened.sealed.verifier):
-        return None
-    return "verified needs an open verifier, and the benchmark has none"
-
-
-def _capped(question: Question) -> str | None:
+def capped(question: Question) -> str | None:
+    """The contract bounds the data submissions of a run."""
     cap = question.contract.policy.submissions
     if question.state.submissions < cap:
         return None
@@ -293,28 +262,21 @@ def _capped(question: Question) -> str | None:
 
 
 WRITERS = {
-    Role.MAIN: _registered,
-    Role.WORKER: _registered,
-    Role.OPERATOR: _registered_exactly,
+    Role.MAIN: registered,
+    Role.WORKER: registered,
+    Role.OPERATOR: registered_exactly,
 }
 
-DOMAIN = Domain(
-    "data",
-    (
-        Entry(List, _list, dict.fromkeys(EVERYBODY, Whole(PoolView))),
-        Entry(Inspect, _inspect, dict.fromkeys(EVERYBODY, Whole(RowsView))),
-        Entry(Add, _record, WRITERS, prepare=_take),
-        Entry(Derive, _record, WRITERS, prepare=_mix),
-        Entry(Filter, _record, WRITERS, prepare=_sift),
-    ),
-    (
-        Rule("source", Add, _only_named),
-        Rule("taken", Add, _once),
-        Rule("submissions", Add, _capped),
-        Rule("kinds", Derive, _alike),
-        Rule("submissions", Derive, _capped),
-        Rule("kinds", Filter, _has_answers),
-        Rule("verifier", Filter, _verifier_is_there),
-        Rule("submissions", Filter, _capped),
-    ),
+ENTRIES = (
+    Entry(List, _list, dict.fromkeys(EVERYBODY, Whole(PoolView))),
+    Entry(Inspect, _inspect, dict.fromkeys(EVERYBODY, Whole(RowsView))),
+    Entry(Add, _record, WRITERS, prepare=_take),
+    Entry(Derive, _record, WRITERS, prepare=_mix),
+)
+RULES = (
+    Rule("source", Add, _only_named),
+    Rule("taken", Add, _once),
+    Rule("submissions", Add, capped),
+    Rule("kinds", Derive, _alike),
+    Rule("submissions", Derive, capped),
 )

@@ -1,5 +1,5 @@
-"""A cold process runs one job of agents' code: it is told which, confines itself, and then reads the
-program.
+"""A cold process runs one job of agents' code: it is told which, confines itself, and then reads
+the program.
 
 It speaks as a warm parent does (`core/warm.py`), in JSON of its own since it has no libraries. Two
 processes: the watcher outside waits, kills on order or when the owner is gone, and reports; the one
@@ -121,7 +121,7 @@ def _runner(entry: str) -> Runner:
 
 
 def _outputs(out: Path) -> tuple[int, ...]:
-    """Fresh files, open for what runs inside, which can open none itself; a log for what it prints."""
+    """Fresh files, open for what runs inside, which can open none; a log for what it prints."""
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND | os.O_NOFOLLOW
     log, *told = (os.open(out / name, flags, 0o644) for name in ("log.txt", *TOLD))
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)

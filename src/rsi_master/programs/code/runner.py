@@ -1,5 +1,5 @@
 """Runs a program of an agent over its input, inside the confinement: one line of output for each
-line of input, in a file that the owner reads with suspicion.
+row of input, in a file that the owner reads with suspicion.
 
 The program shares this interpreter, so it can write whatever this module could: nothing here is a
 check that anybody relies on. The checks below tell an honest author what is wrong, and where.
@@ -34,14 +34,13 @@ Line = Mapping[str, Any]
 
 def run(folder: Path, made: int, result: int) -> int:
     """Carry the job out; `made` and `result` are descriptors to write to. The exit code."""
-    kind = str(json.loads((folder / "job.json").read_text())["config"]["kind"])
     failures: list[dict[str, object]] = []
     done = 0
-    function = _loaded(folder, kind, failures)
-    if function is not None:
+    loaded = _loaded(folder / "in" / "program.json", failures)
+    if loaded is not None:
         for row, line in enumerate(_lines(folder / "in" / "input.jsonl")):
             try:
-                said = {"row": row, **_asked(kind, function, line)}
+                said = {"row": row, **_asked(*loaded, line)}
                 _write(made, said)
                 done += 1
             except BaseException as error:  # noqa: BLE001 - whatever a program raises is told
@@ -52,19 +51,18 @@ def run(folder: Path, made: int, result: int) -> int:
     return 0
 
 
-def _loaded(folder: Path, kind: str, failures: list[dict[str, object]]) -> Function | None:
-    """The program's function, in a module of its own; a failure is noted."""
+def _loaded(program: Path, failures: list[dict[str, object]]) -> tuple[str, Function] | None:
+    """The program's kind, and its function in a module of its own; a failure is noted."""
     random.seed(0)
     try:
-        source = (folder / "in" / _FILE).read_text(encoding="utf-8")
+        told = json.loads(program.read_bytes())
         module = types.ModuleType("program")
         sys.modules["program"] = module
-        exec(compile(source, _FILE, "exec"), module.__dict__)  # noqa: S102 - what this is for
-        function: Function = getattr(module, NAMES[kind])
+        exec(compile(told["source"], _FILE, "exec"), module.__dict__)  # what all of this is for
+        return told["kind"], getattr(module, NAMES[told["kind"]])
     except BaseException as error:  # noqa: BLE001 - whatever a program raises is told
         failures.append(_told(error, None))
         return None
-    return function
 
 
 def _lines(path: Path) -> Iterator[Line]:
@@ -76,9 +74,20 @@ def _lines(path: Path) -> Iterator[Line]:
 def _asked(kind: str, function: Function, line: Line) -> dict[str, object]:
     if kind == "transform":
         return {"made": _rows(function(dict(line)))}
+    return {"points": [_points(_judged(kind, function, line, one)) for one in _answers(line)]}
+
+
+def _judged(kind: str, function: Function, line: Line, answer: str) -> object:
     if kind == "verifier":
-        return {"points": _points(function(line["prompt"], line["answer"]))}
-    return {"points": _points(function(dict(line)))}
+        return function(line["prompt"], answer)
+    known = line.get("known")
+    return function({"prompt": line["prompt"], "answer": answer, "known": known})
+
+
+def _answers(line: Line) -> tuple[str, ...]:
+    """The answers that a row bears, in the order of `core.artifact`."""
+    names = ("completion", "answer", "chosen", "rejected")
+    return tuple(line[name] for name in names if name in line)
 
 
 def _rows(found: object) -> list[dict[str, str]]:
