@@ -21,7 +21,6 @@ from rsi_master.core.program import Score
 from rsi_master.core.run import SCREENED, ActionDenied
 from rsi_master.core.sealed import Points
 from rsi_master.core.sealed_wire import FRAME_LIMIT
-from rsi_master.core.text import clean
 from rsi_master.expos.catalogue import Desk
 from rsi_master.expos.making import Made, Order, ended, job_name
 from rsi_master.expos.refusals import REPEATS
@@ -125,10 +124,13 @@ def answered(desk: Desk, asked: Order, made: Made, problem: str | None) -> Answe
     words: tuple[ActionDenied, ...] = ()
     if problem is not None and Screen(desk.sealed).holds(problem):
         problem = "the program failed, with words that repeat a sealed item"
-        told = clean(f"{asked.job.name}: {problem}")
         words = (
             ActionDenied(
-                action=NAME, arguments=REPEATS, decision="deny", rule=SCREENED, reason=told
+                action=desk.state.intents[desk.intent].action,
+                arguments=REPEATS,
+                decision="deny",
+                rule=SCREENED,
+                reason=problem,
             ),
         )
     return Answered(ended(desk.intent, asked, silent, problem, desk.objects), words)
