@@ -50,7 +50,8 @@ class Job(Value):
     """One attempt: `program` is an entry of the runtime, `config` is its whole configuration.
 
     The job writes `out/` alone. It must leave `out/result.json`; `out/metrics.jsonl` is its
-    heartbeat and may grow while it runs.
+    heartbeat and may grow while it runs. `judge` is a program of an agent that runs in a cold
+    process beside it, which it may ask.
     """
 
     name: str
@@ -59,6 +60,7 @@ class Job(Value):
     program: str
     config: dict[str, object]
     inputs: tuple[Input, ...] = ()
+    judge: str | None = None
     resources: Resources
 
 

@@ -39,6 +39,7 @@ PROGRAMS = {
         "pry",
         "raise_memory",
         "big_file",
+        "ask",
     )
 }
 
@@ -78,6 +79,13 @@ class Bench:
             for name, text in texts.items()
         )
         return job.model_copy(update={"job_class": "code", "runtime": "core", "inputs": inputs})
+
+    def judged(self, source: str, *answers: str, **resources: float) -> Job:
+        """A job that puts answers to a reward beside it."""
+        program = json.dumps({"kind": "reward", "source": source}).encode()
+        digest = self.objects.put_bytes("program", program).digest
+        job = self.job("ask", {"answers": list(answers)}, **resources)
+        return job.model_copy(update={"judge": digest})
 
     def end(self, job: Job) -> JobStatus:
         """Submit it and wait for its end."""

@@ -1,8 +1,8 @@
 """An engine in memory: jobs are threads of this process, the folders are real.
 
-Not held: isolation, memory, and killing; what an agent wrote runs in this very process. A job that
-is over its limit or cancelled ends in the engine's books at once; its thread may go on and what it
-does then counts for nothing.
+Not held: isolation, memory, and killing; what an agent wrote runs in this very process, and no job
+has a judge. A job that is over its limit or cancelled ends in the engine's books at once; its
+thread may go on and what it does then counts for nothing.
 """
 
 import contextlib
@@ -16,6 +16,7 @@ from pathlib import Path
 from rsi_master.adapters.compute.attempt import Attempt
 from rsi_master.adapters.compute.devices import OUTSIDE, Leases, cpu_slots
 from rsi_master.adapters.compute.spool import admit, check_name, lay_out
+from rsi_master.core.errors import Refused
 from rsi_master.core.job import Ending, Job, JobStatus, Program
 from rsi_master.core.ports import ObjectStore
 from rsi_master.core.warm import Ended
@@ -41,6 +42,8 @@ class FakeCompute:
     def submit(self, job: Job) -> None:
         """Start the job in a thread; a known name is left as it is."""
         program = admit(job, self._programs)
+        if job.judge is not None:
+            raise Refused("NO_JUDGE", f"job {job.name}: the engine in memory starts no judges")
         with self._changed:
             if job.name in self._attempts:
                 return

@@ -59,7 +59,7 @@ class LocalCompute:
         Refused for class `code` without walls. Then nothing runs and no device is held.
         """
         program = admit(job, self._programs)
-        if job.job_class == "code" and self._tier == "none":
+        if (job.job_class == "code" or job.judge is not None) and self._tier == "none":
             text = "agents' code needs the tier 'namespaces' or 'landlock', and here holds 'none'"
             raise Refused("JOB_CLASS", f"job {job.name}: {text}")
         with self._changed:

@@ -3,6 +3,7 @@
 spool/<name>/job.json    the job, as submitted
              in/         its inputs, read-only, by name
              out/        all that it may write
+             judge/      a folder of the same kind for its judge, if it has one
 """
 
 import re
@@ -11,7 +12,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from rsi_master.core.errors import Broken, Misuse, Refused
-from rsi_master.core.job import Job, Program
+from rsi_master.core.job import Input, Job, Program
 from rsi_master.core.ports import ObjectStore
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}")
@@ -58,6 +59,11 @@ def lay_out(folder: Path, job: Job, objects: ObjectStore) -> None:
 
 def _fill(folder: Path, job: Job, objects: ObjectStore) -> None:
     """Write what the job reads, open to the user that it becomes whatever the umask is."""
+    if job.judge is not None:
+        program = Input(name="program.json", digest=job.judge)
+        judge = job.model_copy(update={"inputs": (program,), "judge": None, "config": {}})
+        (folder / "judge").mkdir()
+        _fill(folder / "judge", judge, objects)
     for name in ("in", "out"):
         (folder / name).mkdir()
     (folder / "job.json").write_text(job.model_dump_json())

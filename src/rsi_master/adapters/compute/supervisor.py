@@ -16,6 +16,7 @@ from pathlib import Path
 from queue import Empty, SimpleQueue
 
 from rsi_master.adapters.compute.attempt import Attempt
+from rsi_master.adapters.compute.beside import beside
 from rsi_master.adapters.sandbox.parent import Parent
 from rsi_master.core.errors import Broken
 from rsi_master.core.job import Ending
@@ -68,6 +69,7 @@ class Supervisor(threading.Thread):
         self._selector.register(self._wake, selectors.EVENT_READ)
         self._cancelled_early: set[str] = set()
         self._crews: dict[_Key, _Crew] = {}
+        self._judges: dict[str, Attempt] = {}
 
     def add(self, attempt: Attempt) -> None:
         """Run it."""
@@ -141,13 +143,23 @@ class Supervisor(threading.Thread):
         if attempt.job.name in self._cancelled_early:
             self._done(attempt, "cancelled", "before it was started")
             return
+        if attempt.job.judge is not None:
+            self._judges[attempt.job.name] = beside(attempt)
+            self._join(self._judges[attempt.job.name])
+            if attempt.job.name not in self._judges:
+                self._end(attempt, "lost", "its judge could not be started")
+                return
+        self._join(attempt)
+
+    def _join(self, attempt: Attempt) -> None:
+        """Give it to the process that will run it, which is started if there is none yet."""
         key = _key(attempt)
         crew = self._crews.get(key)
         if crew is None:
             try:
                 crew = self._crews[key] = self._crew(attempt)
             except Broken as error:
-                self._done(attempt, "lost", error.message)
+                self._end(attempt, "lost", error.message)
                 return
             self._selector.register(crew.parent, selectors.EVENT_READ, (key, crew))
         crew.attempts.append(attempt)
@@ -164,7 +176,8 @@ class Supervisor(threading.Thread):
             for attempt in crew.attempts:
                 if attempt.sent is None:
                     attempt.sent = time.monotonic()
-                    crew.parent.run(self._order(attempt))
+                    crew.parent.run(self._order(attempt), attempt.link)
+                    _let_go(attempt)
 
     def _order(self, attempt: Attempt) -> Run:
         resources = attempt.job.resources
@@ -181,6 +194,7 @@ class Supervisor(threading.Thread):
             folder=str(attempt.folder),
             entry=attempt.program.entry,
             cage=cage,
+            linked=attempt.link is not None,
             visible_gpus=tuple(one for one in attempt.devices if one.startswith("GPU-")),
         )
 
@@ -203,10 +217,14 @@ class Supervisor(threading.Thread):
         crew, attempt = self._find(name)
         if crew is None or attempt is None:
             self._cancelled_early.add(name)
-        elif attempt.sent is None:
-            self._finish(crew, attempt, "cancelled", "before it was started")
+        else:
+            self._stop(crew, attempt, "cancelled")
+
+    def _stop(self, crew: _Crew, attempt: Attempt, reason: Ending) -> None:
+        if attempt.sent is None:
+            self._finish(crew, attempt, reason, "before it was started")
         elif attempt.killed_at is None:
-            self._kill(crew, attempt, "cancelled")
+            self._kill(crew, attempt, reason)
 
     def _find(self, name: str) -> tuple[_Crew | None, Attempt | None]:
         for crew in self._crews.values():
@@ -244,13 +262,44 @@ class Supervisor(threading.Thread):
         crew.attempts.remove(attempt)
         if attempt.job.job_class == "code" and attempt.sent is None:
             crew.parent.abort()  # it waits for an order that will not come
-        self._done(attempt, ending, detail)
+        self._end(attempt, ending, detail)
+
+    def _end(self, attempt: Attempt, ending: Ending, detail: str) -> None:
+        """Tell the end of an attempt, once its judge is gone too."""
+        _let_go(attempt)
+        if attempt.judged is not None:
+            self._end_judge(attempt, attempt.judged, ending)
+            return
+        judge = self._judges.get(attempt.job.name)
+        crew, _ = self._find(judge.job.name) if judge is not None else (None, None)
+        if judge is None or crew is None:
+            self._done(attempt, ending, detail)
+            return
+        judge.then = (ending, detail)
+        self._stop(crew, judge, "cancelled")
+
+    def _end_judge(self, judge: Attempt, judged: Attempt, ending: Ending) -> None:
+        """A job whose judge was not confined is over; one whose judge died finds out by asking."""
+        del self._judges[judged.job.name]
+        if judge.then is not None:
+            self._done(judged, *judge.then)
+            return
+        crew, _ = self._find(judged.job.name)
+        if ending in ("refused", "lost") and crew is not None:
+            self._stop(crew, judged, "refused")
 
     def _disband(self, crew: _Crew, ending: Ending, detail: str) -> None:
         """End the parent, kill what it may have left, and give each of its attempts an ending."""
         crew.parent.end(tuple(one.group for one in crew.attempts if one.group is not None))
         for attempt in list(crew.attempts):
             self._finish(crew, attempt, attempt.reason or ending, detail)
+
+
+def _let_go(attempt: Attempt) -> None:
+    """Close the end of the line that the process has by now, or will never have."""
+    if attempt.link is not None:
+        attempt.link.close()
+        attempt.link = None
 
 
 def _key(attempt: Attempt) -> _Key:

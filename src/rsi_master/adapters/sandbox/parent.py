@@ -78,17 +78,19 @@ class Parent:
         """Readable when a notice waits or the parent is gone."""
         return self._socket.fileno()
 
-    def run(self, order: Run) -> bool:
-        """Fork a job; false when the parent is gone or does not listen."""
-        return self._tell(order)
+    def run(self, order: Run, link: socket.socket | None = None) -> bool:
+        """Run a job, which is given `link`; false when the parent is gone or does not listen."""
+        return self._tell(order, () if link is None else (link.fileno(),))
 
     def kill(self, name: str) -> bool:
         """Kill a job; false when the parent is gone or does not listen."""
         return self._tell(Kill(name=name))
 
-    def _tell(self, order: Order) -> bool:
+    def _tell(self, order: Order, descriptors: tuple[int, ...] = ()) -> bool:
+        data = line(order)
         try:
-            self._socket.sendall(line(order))
+            sent = socket.send_fds(self._socket, [data], descriptors) if descriptors else 0
+            self._socket.sendall(data[sent:])
         except OSError:
             return False
         return True

@@ -17,6 +17,7 @@ Reason = Literal[
     "NO_VERIFIER",
     "EQUAL_REWARDS",
     "NO_RIGHT_ANSWER",
+    "PROGRAM_FAILED",
 ]
 Drop = Literal["too_long", "empty", "end_inside", "unverifiable"]
 Count = Annotated[int, Field(ge=0)]

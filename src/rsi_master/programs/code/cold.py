@@ -35,7 +35,8 @@ _LINE_BYTES = 64 * 1024
 _DETAIL_CHARACTERS = 2000
 _STANDARD = (0, 1, 2)
 
-Runner = Callable[[Path, int, int], int]
+Runner = Callable[..., int]
+"""Of the folder, the descriptors of TOLD, and for a judge that of its line."""
 
 
 def main() -> None:
@@ -49,28 +50,30 @@ def main() -> None:
         sys.exit(1)
     control = socket.socket(fileno=options.control)
     _tell(control, kind="ready", seconds=0.0)
-    order = _order(control)
+    order, link = _order(control)
     if order.get("kind") == "run":
-        _run(order, control)
+        _run(order, control, tuple(link))
 
 
-def _order(control: socket.socket) -> Mapping[str, Any]:
-    """The first line; empty when the owner has gone."""
-    received = b""
+def _order(control: socket.socket) -> tuple[Mapping[str, Any], list[int]]:
+    """The first line, empty when the owner has gone; and what came beside it, the line over which
+    a judge is asked."""
+    received, link = b"", list[int]()
     while not received.endswith(b"\n") and len(received) <= _LINE_BYTES:
-        more = control.recv(_LINE_BYTES)
+        more, descriptors, _, _ = socket.recv_fds(control, _LINE_BYTES, 1)
+        link += descriptors
         if not more:
-            return {}
+            return {}, link
         received += more
     found: Mapping[str, Any] = json.loads(received)
-    return found
+    return found, link
 
 
-def _run(order: Mapping[str, Any], control: socket.socket) -> NoReturn:
+def _run(order: Mapping[str, Any], control: socket.socket, link: tuple[int, ...]) -> NoReturn:
     name = order["name"]
     try:
         _tell(control, kind="forked", name=name, pid=os.getpid())
-        _confine_and_run(order, control)
+        _confine_and_run(order, control, link)
     except ConfinementError as error:
         _refuse(control, name, str(error))
     except BaseException as error:  # noqa: BLE001 - told to the owner: nothing of the program ran
@@ -79,13 +82,17 @@ def _run(order: Mapping[str, Any], control: socket.socket) -> NoReturn:
         os._exit(1)
 
 
-def _confine_and_run(order: Mapping[str, Any], control: socket.socket) -> None:
+def _confine_and_run(
+    order: Mapping[str, Any], control: socket.socket, link: tuple[int, ...]
+) -> None:
     name, plan = order["name"], _plan(order)
     runner = _runner(order["entry"])
     hand_over(plan.folder, None)
-    outputs = _outputs(plan.folder / "out")
+    outputs = (*_outputs(plan.folder / "out"), *link)
 
     def watch(job: int) -> NoReturn:
+        for descriptor in outputs:
+            os.close(descriptor)
         _watch(job, name, control)
 
     inside = confine(plan, (*_STANDARD, control.fileno(), *outputs), watch)

@@ -51,6 +51,23 @@ def run(folder: Path, made: int, result: int) -> int:
     return 0
 
 
+def serve(folder: Path, made: int, result: int, link: int) -> int:
+    """Answer over `link` for as long as anybody asks, an episode and its points in a line each."""
+    failures: list[dict[str, object]] = []
+    loaded = _loaded(folder / "in" / "program.json", failures)
+    done = 0
+    with os.fdopen(os.dup(link), "rb") as asked:
+        for line in asked:
+            try:
+                said = _asked(*loaded, json.loads(line)) if loaded else {"failure": failures[0]}
+            except BaseException as error:  # noqa: BLE001 - whatever a program raises is told
+                said = {"failure": _told(error, None)}
+            _write(link, said)
+            done += 1
+    _write(result, {"done": done, "failures": []})
+    return 0
+
+
 def _loaded(program: Path, failures: list[dict[str, object]]) -> tuple[str, Function] | None:
     """The program's kind, and its function in a module of its own; a failure is noted."""
     random.seed(0)
