@@ -60,7 +60,7 @@ class Bench:
             program=recipe.name,
             config=config.model_dump(),
             inputs=inputs,
-            judge=config.spec.judge(),
+            judge=config.spec.judge,
             resources=Resources(seconds=SECONDS),
         )
         self.compute.submit(job)

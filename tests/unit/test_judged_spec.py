@@ -28,7 +28,7 @@ def test_the_program_is_part_of_what_a_training_is(spec: Any, field: str) -> Non
     assert judged.effective()[field] == PROGRAM
     digests = {effective_digest(one, "base", ["data"]) for one in (plain, judged, other)}
     assert len(digests) == 3
-    assert (plain.judge(), judged.judge()) == (None, PROGRAM)
+    assert (plain.judge, judged.judge) == (None, PROGRAM)
     assert judged.device_seconds(10, 1000) > plain.device_seconds(10, 1000)
 
 

@@ -36,6 +36,7 @@ class GrpoSpec(Tuning):
     objective: ClassVar[str] = "grpo"
     takes: ClassVar[RowKind] = "prompts"
     verified: ClassVar[bool] = True
+    judged_in: ClassVar[str | None] = "reward"
     judged_by: ClassVar[tuple[ProgramKind, ...]] = ("reward", "verifier")
 
     name: Literal["grpo"] = "grpo"
@@ -48,10 +49,6 @@ class GrpoSpec(Tuning):
     max_length: Length = 256
     beta: Annotated[float, Field(ge=0, le=10)] = 0.0
     reward: Digest | None = None
-
-    def judge(self) -> str | None:
-        """The program named as `reward`."""
-        return self.reward
 
     def idle(self) -> set[str]:
         """Without a program that field has no effect."""

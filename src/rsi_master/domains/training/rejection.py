@@ -39,6 +39,7 @@ class RejectionSpec(Tuning):
     objective: ClassVar[str] = "rejection"
     takes: ClassVar[RowKind] = "prompts"
     verified: ClassVar[bool] = True
+    judged_in: ClassVar[str | None] = "verifier"
     judged_by: ClassVar[tuple[ProgramKind, ...]] = ("verifier", "reward")
     demonstrated: ClassVar[bool] = True
 
@@ -52,10 +53,6 @@ class RejectionSpec(Tuning):
     batch_size: Batch = 32
     max_length: Length = 256
     verifier: Digest | None = None
-
-    def judge(self) -> str | None:
-        """The program named as `verifier`."""
-        return self.verifier
 
     def idle(self) -> set[str]:
         """Without a program that field has no effect."""

@@ -71,7 +71,7 @@ def demonstrations_have_a_use(question: Question) -> str | None:
 def verifier_is_there(question: Question) -> str | None:
     """A recipe that learns from a verifier needs a benchmark that has an open one."""
     opened, recipe = question.state.opened, question.action.recipe
-    if recipe.judge() is not None:
+    if recipe.judge is not None:
         return None
     if not recipe.verified or (opened is not None and opened.sealed.verifier):
         return None
@@ -81,7 +81,7 @@ def verifier_is_there(question: Question) -> str | None:
 def judge_is_there(question: Question) -> str | None:
     """A program that judges is one of the run, of a kind that the recipe asks, and behind walls."""
     recipe, opened = question.action.recipe, question.state.opened
-    program = recipe.judge()
+    program = recipe.judge
     if program is None:
         return None
     known = question.state.programs.get(program)
