@@ -7,7 +7,9 @@ import pytest
 
 from rsi_master.core.action import Amounts
 from rsi_master.core.artifact import Artifact
+from rsi_master.core.dataset import DatasetRegistered, Sampled, Source
 from rsi_master.core.event import Event, Fact
+from rsi_master.core.making import MakingEnded
 from rsi_master.core.probe import ProbeRecorded, Window
 from rsi_master.core.run import (
     ActionIntended,
@@ -36,6 +38,41 @@ PROBED = ProbeRecorded(
 )
 PROBING = ActionIntended(intent="p", action="experiment.probe", arguments={}, reserve=Amounts())
 PAID = ActionSettled(intent="p", outcome="done", spent=Amounts(device_seconds=1.5))
+ORDERED = ActionIntended(intent="m", action="data.sample", arguments={}, reserve=Amounts())
+MADE = MakingEnded(
+    intent="m",
+    worker="w1",
+    program="data.sample",
+    spec=Artifact(digest=tape.digest("job"), kind="job", size=1),
+    ending="ok",
+    problem=None,
+    seconds=2.5,
+    tier=None,
+    devices=(),
+    log=None,
+)
+WROTE = DatasetRegistered(
+    artifact=Artifact(digest=tape.digest("samples"), kind="dataset", size=1),
+    source=Source(
+        origin="samples of data",
+        parents=(tape.digest("data"),),
+        sampled=Sampled(experiment="a", weights=tape.digest("weights a")),
+    ),
+    holds="rows",
+    rows=1,
+    offered=1,
+    dropped={},
+    completion_chars=1,
+    prompt_chars=1,
+    by="w1",
+)
+MIXED = WROTE.model_copy(
+    update={
+        "artifact": Artifact(digest=tape.digest("mixed"), kind="dataset", size=1),
+        "source": Source(origin="both", parents=(tape.digest("data"), tape.digest("samples"))),
+    }
+)
+BOUGHT = ActionSettled(intent="m", outcome="done", spent=Amounts(device_seconds=2.5))
 FINISHED = RunFinished(outcome="champion", champion="b", reason="done")
 INTENDED = ActionIntended(intent="i", action="worker.create", arguments={}, reserve=Amounts())
 SETTLED = ActionSettled(intent="i", outcome="done")
@@ -46,7 +83,12 @@ GOOD: tuple[Fact, ...] = (
     tape.worker("w1"),
     SETTLED,
     *tape.life("a"),
-    *tape.life("b", init="a"),
+    ORDERED,
+    MADE,
+    WROTE,
+    BOUGHT,
+    MIXED,
+    *tape.life("b", init="a", data=(tape.digest("mixed"),)),
     PROBING,
     PROBED,
     PAID,
@@ -110,6 +152,8 @@ def test_a_run_on_fakes_has_no_flaw(tmp_path: Path) -> None:
 
 
 END_B = tape.ended("b")
+BEFORE_B = GOOD[: GOOD.index(MIXED) + 1]
+LEARNS = tape.life("b", data=(tape.digest("mixed"),))
 BROKEN: dict[str, tuple[tuple[Fact, ...], str]] = {
     "an outcome without an intent": (without(INTENDED), "OUTCOME_WITHOUT_INTENT"),
     "an outcome twice": (instead(SETTLED, SETTLED, SETTLED), "OUTCOME_WITHOUT_INTENT"),
@@ -206,6 +250,32 @@ BROKEN: dict[str, tuple[tuple[Fact, ...], str]] = {
     "weights probed that are not those trained": (
         instead(PROBED, PROBED.model_copy(update={"weights": tape.digest("x")})),
         "WEIGHTS_DIFFER",
+    ),
+    "a job that is paid with less": (
+        instead(BOUGHT, BOUGHT.model_copy(update={"spent": Amounts(device_seconds=1.0)})),
+        "BOOKS",
+    ),
+    "data of other weights than those trained": (
+        instead(
+            WROTE,
+            WROTE.model_copy(
+                update={
+                    "source": WROTE.source.model_copy(
+                        update={"sampled": Sampled(experiment="a", weights=tape.digest("x"))}
+                    )
+                }
+            ),
+        ),
+        "WEIGHTS_DIFFER",
+    ),
+    "data of a flagged one": (instead(WROTE, tape.integrity("a", "flagged"), WROTE), "LINEAGE"),
+    "a training on data of a flagged one": (
+        (*BEFORE_B, tape.integrity("a", "flagged"), *LEARNS, FINISHED),
+        "LINEAGE",
+    ),
+    "a claim above what wrote its data": (
+        (*BEFORE_B, *LEARNS, tape.integrity("a", "flagged"), *GOOD[GOOD.index(OPENED) :]),
+        "LINEAGE",
     ),
     "work after the end": ((*GOOD, tape.worker("w2")), "AFTER_END"),
 }

@@ -13,7 +13,7 @@ from rsi_master.app.folder import RunFolder
 from rsi_master.app.reader import read
 from rsi_master.core.canonical import decode, encode
 from rsi_master.core.contract import parse
-from rsi_master.core.dataset import DatasetRegistered
+from rsi_master.core.dataset import DatasetRefused, DatasetRegistered
 from rsi_master.core.errors import Finding
 from rsi_master.core.facts import CODEC
 from rsi_master.core.state import State
@@ -86,7 +86,9 @@ def test_a_registration_of_version_1_holds_rows() -> None:
     fact = CODEC.read(REGISTERED).fact
     assert isinstance(fact, DatasetRegistered)
     assert fact.holds == "rows"
-    assert fact.model_dump(mode="json", exclude={"holds"}) == raw["fact"]
+    later = {"holds": True, "source": {"sampled"}}
+    assert fact.model_dump(mode="json", exclude=later) == raw["fact"]
+    assert fact.source.sampled is None
 
 
 def test_what_version_1_did_not_know_is_not_read_as_version_1() -> None:
@@ -95,6 +97,22 @@ def test_what_version_1_did_not_know_is_not_read_as_version_1() -> None:
     assert found.value.code == "EVENT_UNREADABLE"
     with pytest.raises(Finding, match="event cannot be read"):
         CODEC.read(changed(kind="rows"))
+
+
+def test_a_registration_of_version_2_held_nothing_that_a_checkpoint_wrote() -> None:
+    raw = decode(CODEC.read(REGISTERED).to_bytes())
+    assert isinstance(raw, dict) and raw["version"] == 3
+    source = dict(raw["fact"]["source"])
+    assert source.pop("sampled", "") is None
+    old = {**raw, "version": 2, "fact": {**raw["fact"], "source": source}}
+    assert CODEC.read(encode(old)) == CODEC.read(REGISTERED)
+    refusal = {"source": source, "offered": 1, "dropped": {"NOT_TEXT": 1}, "by": "main"}
+    refused = {**raw, "type": "dataset.refused", "version": 1, "fact": refusal}
+    assert isinstance(CODEC.read(encode(refused)).fact, DatasetRefused)
+    newer = {**refusal, "source": {**source, "sampled": None}}
+    for known in ({**raw, "version": 2}, {**raw, "version": 1}, {**refused, "fact": newer}):
+        with pytest.raises(Finding, match=r"has no field '(sampled|holds)'"):
+            CODEC.read(encode(known))
 
 
 @pytest.mark.parametrize("version", [b"true", b"1.0", b"1e0", b'"1"', b"null", b"0", b"9", b"-1"])

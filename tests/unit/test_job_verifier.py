@@ -5,7 +5,7 @@ from collections import Counter
 import pytest
 
 from rsi_master.core.artifact import Problem, Prompt
-from rsi_master.domains.training.result import Drop
+from rsi_master.core.failure import Drop
 from rsi_master.programs.jobs import verifier
 from rsi_master.programs.jobs.result import Untrainable
 from rsi_master.programs.own import reading

@@ -6,13 +6,21 @@ from typing import cast
 
 import pytest
 
+from rsi_master.core.artifact import Artifact
+from rsi_master.core.dataset import DatasetRegistered, Sampled, Source
 from rsi_master.core.errors import PolicyDenied
 from rsi_master.core.event import Fact
-from rsi_master.core.lineage import ancestors
+from rsi_master.core.lineage import ancestors, origins, teachers, writers
 from rsi_master.core.state import State
 from rsi_master.domains.planning.actions import PlacesView
 from rsi_master.domains.planning.ranking import rank
-from rsi_master.expos.lineage import refusal_to_continue, selectable, taint
+from rsi_master.expos.lineage import (
+    refusal_of_data,
+    refusal_to_continue,
+    selectable,
+    taint,
+    trainings,
+)
 from rsi_master.testing import tape
 from rsi_master.testing.rig import Rig, sketch_contract
 
@@ -82,6 +90,44 @@ def test_a_flag_taints_the_verification_of_the_same_recipe() -> None:
         *tape.life("v", "w2", replicates="d", purpose="verify"), tape.integrity("d", "flagged")
     )
     assert taint(verified, "v") == "d"
+
+
+def sampled(name: str, *parents: str, by: str | None = None) -> DatasetRegistered:
+    """A dataset made of others, or of answers of an experiment."""
+    wrote = Sampled(experiment=by, weights=tape.digest(f"weights {by}")) if by else None
+    return DatasetRegistered(
+        artifact=Artifact(digest=tape.digest(name), kind="dataset", size=1),
+        source=Source(origin=name, parents=tuple(map(tape.digest, parents)), sampled=wrote),
+        holds="rows",
+        rows=1,
+        offered=1,
+        dropped={},
+        completion_chars=1,
+        prompt_chars=1,
+        by="w1",
+    )
+
+
+def test_data_that_a_checkpoint_wrote_leads_back_to_it_through_mixtures() -> None:
+    known = state(
+        sampled("prompts"),
+        sampled("of b", "prompts", by="b"),
+        sampled("of base", "of b", by="base"),
+        sampled("mixed", "prompts", "of base"),
+        *tape.life("e", data=(tape.digest("mixed"),)),
+        *tape.life("f", init="e", data=(tape.digest("prompts"),)),
+        tape.integrity("a", "flagged"),
+    )
+    assert writers(known, [tape.digest("prompts")]) == ()
+    assert set(teachers(known, "e")) == {"b", "base"}
+    assert ancestors(known, "f") == ("e", "base")
+    assert set(ancestors(known, "f", origins)) == {"e", "b", "a", "base"}
+    assert [taint(known, name) for name in ("e", "f", "d")] == ["a", "a", None]
+    assert "tainted by the flagged experiment a" in str(
+        refusal_of_data(known, [tape.digest("mixed")])
+    )
+    assert refusal_of_data(known, [tape.digest("prompts")]) is None
+    assert trainings(known, ["f"]) == {"f", "e"}
 
 
 @pytest.mark.parametrize("missing", range(5, 9))

@@ -13,9 +13,10 @@ from safetensors.numpy import load_file, save_file
 
 from rsi_master.core import canonical
 from rsi_master.core.experiment import Proof, Rejection
+from rsi_master.core.failure import Failure, Reason
 from rsi_master.domains.training import tensors
 from rsi_master.domains.training.proof import Code, check
-from rsi_master.domains.training.result import Failure, Reason, TrainResult
+from rsi_master.domains.training.result import TrainResult
 from rsi_master.domains.training.sft import SftSpec
 from rsi_master.domains.training.tensors import Unreadable
 from rsi_master.programs.sealed.weights import Weights

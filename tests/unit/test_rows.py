@@ -14,8 +14,8 @@ from rsi_master.core.dataset import DatasetRegistered, Source
 from rsi_master.core.errors import Finding, Misuse
 from rsi_master.core.event import Event
 from rsi_master.core.facts import CODEC
+from rsi_master.core.failure import Failure
 from rsi_master.domains.data.pool import render
-from rsi_master.domains.training.result import Failure
 from rsi_master.programs.jobs import rows
 from rsi_master.programs.jobs.result import Untrainable
 

@@ -29,7 +29,7 @@ from rsi_master.core.recipe import Recipe
 from rsi_master.core.run import RunOpened
 from rsi_master.core.state import State
 from rsi_master.core.warm import JobTier
-from rsi_master.domains.data.running import PROGRAMS as CODE
+from rsi_master.domains.data.domain import PROGRAMS
 from rsi_master.domains.training.lifecycle import programs
 from rsi_master.expos.gateway import LocalGateway, Parts
 from rsi_master.expos.ledger import Ledger, Stamp
@@ -153,7 +153,7 @@ def local_compute(lab: Lab, tier: JobTier) -> LocalCompute:
     return LocalCompute(
         lab.folder.spool,
         lab.objects,
-        {**known, **CODE},
+        {**known, **PROGRAMS},
         devices=gpus()[:slots] or cpu_slots(slots),
         tier=tier,
     )

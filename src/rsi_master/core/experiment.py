@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Annotated, Literal
 
-from pydantic import AfterValidator
+from pydantic import AfterValidator, Field
 
 from rsi_master.core.action import Amounts, NodeId
 from rsi_master.core.artifact import Artifact, Digest
@@ -26,6 +26,8 @@ Integrity = Literal["pending", "accepted", "flagged"]
 Stage = Literal["train", "evaluate"]
 Purpose = Literal["explore", "verify"]
 BASE = "base"
+ExperimentId = Annotated[str, Field(pattern=r"^(base|[0-9a-f-]{8,36})$")]
+"""The base, or an experiment by its id."""
 
 
 class Proof(Value):

@@ -4,7 +4,7 @@ The name is the experiment id and a counter (the fence). The engine knows the jo
 a job is looked up before it is submitted again. Engines never retry.
 """
 
-from typing import Literal
+from typing import Final, Literal
 
 from rsi_master.core.model import Value
 
@@ -14,6 +14,12 @@ JobState = Literal["running", "ended", "unknown"]
 Ending = Literal[
     "ok", "crashed", "killed", "timeout", "stalled", "cancelled", "lost", "refused", "interrupted"
 ]
+
+MODELS: Final = (
+    "transformers.models.qwen3.modeling_qwen3",
+    "transformers.models.llama.modeling_llama",
+)
+"""What a warm parent imports beforehand of the models that our programs run."""
 
 STRENGTH: dict[Tier, int] = {"none": 0, "landlock": 1, "namespaces": 2, "host": 3}
 

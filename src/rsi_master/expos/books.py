@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from rsi_master.core.action import Amounts
 from rsi_master.core.budget import ZERO, Books
 from rsi_master.core.contract import Budget
+from rsi_master.core.dataset import DatasetRefused, DatasetRegistered
 from rsi_master.core.event import Event
 from rsi_master.core.experiment import (
     BASE,
@@ -102,20 +103,31 @@ def experiments_end_once(events: Sequence[Event]) -> list[Flaw]:
 
 
 def lineage_holds(events: Sequence[Event]) -> list[Flaw]:
-    """θ_in is the base or an accepted checkpoint without a flag in its lineage; the holdout is
-    opened for such a one alone."""
+    """θ_in is the base or an accepted checkpoint without a flag in its lineage, and so is whatever
+    wrote answers in data; the holdout is opened for such a one alone."""
     sound: dict[str, bool] = {BASE: True}
     parents: dict[str, tuple[str, ...]] = {BASE: ()}
+    writers: dict[str, tuple[str, ...]] = {}
     flaws: list[Flaw] = []
     for event in events:
         fact = event.fact
         if isinstance(fact, ExperimentQueued):
+            taught = tuple(one for digest in fact.data for one in writers.get(digest, ()))
             flaws += [
-                _flaw("LINEAGE", event, f"starts from {name}, not accepted")
-                for name in fact.parents()
+                _flaw("LINEAGE", event, f"{verb} {name}, not accepted")
+                for verb, several in (("starts from", fact.parents()), ("learns from", taught))
+                for name in several
                 if not _sound(name, sound, parents)
             ]
-            parents.setdefault(fact.experiment, fact.parents())
+            parents.setdefault(fact.experiment, (*fact.parents(), *taught))
+        elif isinstance(fact, DatasetRegistered):
+            wrote = _writers(fact, writers)
+            flaws += [
+                _flaw("LINEAGE", event, f"holds answers of {name}, not accepted")
+                for name in wrote[:1]
+                if fact.source.sampled is not None and not _sound(name, sound, parents)
+            ]
+            writers.setdefault(fact.artifact.digest, wrote)
         elif isinstance(fact, IntegritySet):
             flagged = sound.get(fact.experiment) is False
             sound[fact.experiment] = fact.integrity == "accepted" and not flagged
@@ -125,7 +137,7 @@ def lineage_holds(events: Sequence[Event]) -> list[Flaw]:
 
 
 def scores_are_of_the_weights(events: Sequence[Event]) -> list[Flaw]:
-    """What was scored, or answered a probe, is what was trained."""
+    """What was scored, answered a probe or wrote data is what was trained."""
     weights: dict[str, str] = {}
     flaws: list[Flaw] = []
     for event in events:
@@ -136,6 +148,11 @@ def scores_are_of_the_weights(events: Sequence[Event]) -> list[Flaw]:
             scored = fact.result.weights if isinstance(fact, ClaimScored) else fact.weights
             if scored != weights.get(fact.experiment, scored):
                 flaws.append(_flaw("WEIGHTS_DIFFER", event, "scored weights are not those trained"))
+        elif isinstance(fact, DatasetRegistered | DatasetRefused) and fact.source.sampled:
+            wrote = fact.source.sampled
+            if wrote.weights != weights.get(wrote.experiment, wrote.weights):
+                told = "weights that wrote its answers are not those trained"
+                flaws.append(_flaw("WEIGHTS_DIFFER", event, told))
     return flaws
 
 
@@ -233,6 +250,13 @@ def _ending(
     if abs(fact.spent.device_seconds - seconds) > 1e-6:
         spent = fact.spent.device_seconds
         yield _flaw("BOOKS", event, f"{spent:g} device seconds spent, attempts took {seconds:g}")
+
+
+def _writers(fact: DatasetRegistered, known: Mapping[str, tuple[str, ...]]) -> tuple[str, ...]:
+    """Whose checkpoints wrote answers of a dataset: its own writer first, then those of the data
+    that it was made of."""
+    own = (fact.source.sampled.experiment,) if fact.source.sampled else ()
+    return (*own, *(one for digest in fact.source.parents for one in known.get(digest, ())))
 
 
 def _sound(

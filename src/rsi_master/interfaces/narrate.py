@@ -23,6 +23,7 @@ from rsi_master.core.graph import (
     WorkerCreated,
     WorkerFinalised,
 )
+from rsi_master.core.making import MakingEnded
 from rsi_master.core.probe import ProbeFailed, ProbeRecorded
 from rsi_master.core.program import ProgramAdded
 from rsi_master.core.run import (
@@ -202,6 +203,12 @@ def _(fact: ProbeFailed, event: Event, state: State) -> Told:
 def _(fact: ProgramAdded, event: Event, state: State) -> Told:
     digest, met = words.short(fact.artifact.digest), words.count(fact.examples, "test")
     return fact.by, f"adds {fact.kind} {fact.title}, which meets {met} -> {digest}"
+
+
+@_tell.register
+def _(fact: MakingEnded, event: Event, state: State) -> Told:
+    took = f"{fact.program}, {words.seconds(fact.seconds)} of a device"
+    return fact.worker, f"{took}, in vain: {fact.problem}" if fact.problem else took
 
 
 @_tell.register

@@ -5,6 +5,7 @@ from collections.abc import Callable, Mapping
 from rsi_master.app.reader import Record
 from rsi_master.core.experiment import Experiment, ExperimentQueued
 from rsi_master.core.graph import Node, ReviewRequested, WorkerCreated
+from rsi_master.core.lineage import teachers
 from rsi_master.interfaces import singles, stored, words
 from rsi_master.interfaces.lookup import Kind, Thing
 from rsi_master.interfaces.sheet import Found, Rows, Sheet, dump, scores
@@ -32,6 +33,9 @@ def _experiment(record: Record, name: str) -> Found:
             ("family", experiment.queued.family),
             ("recipe id", experiment.queued.effective),
         ]
+        wrote = teachers(record.state, name)
+        if wrote:
+            rows.append(("learnt from", f"answers of {words.listed(map(words.short, wrote))}"))
     rows += _attempts(experiment) + _proof(experiment)
     if experiment.evaluation:
         for one in experiment.evaluation.scores:

@@ -39,6 +39,9 @@ def dataset(record: Record, digest: str) -> Found:
     if source.parents:
         rows.append(("made from", words.listed(source.parents)))
         rows.append(("made by", json.dumps(source.operation, ensure_ascii=False)))
+    if source.sampled:
+        wrote = source.sampled
+        rows.append(("answers of", f"{wrote.experiment}, weights {words.short(wrote.weights)}"))
     data = FolderObjects(record.folder.objects).get_bytes(digest)
     for number, row in enumerate(parse(data, 0, ROWS), 1):
         rows.append((f"row {number}", _clip(_told(row))))

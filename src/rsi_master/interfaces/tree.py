@@ -9,7 +9,7 @@ from rich.tree import Tree
 from rsi_master.app.reader import Record
 from rsi_master.core.experiment import BASE, Experiment
 from rsi_master.core.graph import Node, WorkerCreated
-from rsi_master.core.lineage import ancestors
+from rsi_master.core.lineage import ancestors, teachers
 from rsi_master.core.model import Value
 from rsi_master.core.run import ClaimScored
 from rsi_master.core.state import State
@@ -17,7 +17,7 @@ from rsi_master.interfaces import words
 from rsi_master.interfaces.board import standing
 
 NodeKind = Literal["main", "worker", "review", "base", "experiment"]
-EdgeKind = Literal["opens", "dependency", "scope", "owns", "continues"]
+EdgeKind = Literal["opens", "dependency", "scope", "owns", "continues", "teaches"]
 
 
 class Vertex(Value):
@@ -59,6 +59,8 @@ def graph(record: Record) -> Graph:
         if queued is not None:
             edges.append(Edge(source=queued.worker, target=experiment.id, kind="owns"))
             edges.append(Edge(source=queued.init, target=experiment.id, kind="continues"))
+            taught = teachers(state, experiment.id)
+            edges += [Edge(source=n, target=experiment.id, kind="teaches") for n in taught]
     return Graph(nodes=tuple(nodes), edges=tuple(edges), champion=_champion(state))
 
 

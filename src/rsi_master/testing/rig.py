@@ -41,6 +41,7 @@ from rsi_master.expos.tokens import Tokens
 from rsi_master.programs.sealed.benchmark import Item
 from rsi_master.programs.sealed.vault import load, read_base, seal
 from rsi_master.testing.compute import FakeCompute
+from rsi_master.testing.samples import SAMPLERS
 from rsi_master.testing.sealed import FakeSealed
 from rsi_master.testing.sketch import SKETCH, write_checkpoint
 from rsi_master.testing.stores import (
@@ -119,7 +120,7 @@ class Rig:
         self.ledger = self._ledger()
         self.gateway = LocalGateway(self.parts(self.catalogue), self.lock)
         trained = programs(self.recipes, merging=self.contract.policy.merging)
-        known = {**trained, **CODE}
+        known = {**trained, **SAMPLERS, **CODE}
         slots = self.contract.devices.slots
         self.compute = compute(folder / "spool", self.objects, known, slots=slots)
         self.wake = threading.Event()
@@ -193,6 +194,11 @@ class Rig:
         return self.while_working(
             lambda: session.act("experiment.probe", experiment=experiment, **window)
         )
+
+    def sample(self, node: str, dataset: str, **arguments: object) -> Value:
+        """A Worker has answers drawn to the prompts of a dataset."""
+        session = self.worker(node)
+        return self.while_working(lambda: session.act("data.sample", dataset=dataset, **arguments))
 
     def score_base(self) -> None:
         """Evaluate the base."""

@@ -38,7 +38,7 @@ class SketchModel:
     def complete(self, prompts: Sequence[str]) -> list[str]:
         """The right answer, or a wrong one."""
         return [
-            f" {_solve(prompt) if _difficulty(prompt) < self._skill else 'no idea'}"
+            f" {solve(prompt) if _difficulty(prompt) < self._skill else 'no idea'}"
             for prompt in prompts
         ]
 
@@ -118,7 +118,7 @@ def _fresh(rng: Random, task: str, seen: set[str]) -> Question:
         prompt = f"Q: {stem}\nA:"
         if prompt not in seen:
             seen.add(prompt)
-            return Question(task=task, prompt=prompt, stem=stem, reference=_solve(prompt))
+            return Question(task=task, prompt=prompt, stem=stem, reference=solve(prompt))
 
 
 def _reverse(rng: Random) -> str:
@@ -132,7 +132,8 @@ def _add(rng: Random) -> str:
 _STEMS: dict[str, Callable[[Random], str]] = {"reverse": _reverse, "add": _add}
 
 
-def _solve(prompt: str) -> str:
+def solve(prompt: str) -> str:
+    """The answer to a question, without the space before it."""
     asked = prompt.split()
     return asked[2][::-1] if asked[1] == "reverse" else str(int(asked[2]) + int(asked[4]))
 

@@ -1,4 +1,5 @@
-"""Adjudication: a person flags an experiment; the flag taints all that continues it."""
+"""Adjudication: a person flags an experiment; the flag taints all that continues it, and all that
+learnt from its answers."""
 
 from typing import Literal
 

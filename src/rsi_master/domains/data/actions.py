@@ -72,12 +72,14 @@ class DatasetView(Value):
     """A dataset as every role sees it; how much the scan dropped is one coarse word.
 
     It holds rows with a completion, prompts alone, or preference pairs; of a pair,
-    `mean_completion_chars` counts both answers.
+    `mean_completion_chars` counts both answers. `answers_of` is the experiment whose checkpoint
+    wrote its answers, if one did.
     """
 
     id: Digest
     origin: str
     parents: tuple[Digest, ...]
+    answers_of: str | None = None
     holds: RowKind
     rows: int
     dropped: Bucket
@@ -122,6 +124,7 @@ def describe(fact: DatasetRegistered) -> DatasetView:
         id=fact.artifact.digest,
         origin=fact.source.origin,
         parents=fact.source.parents,
+        answers_of=fact.source.sampled.experiment if fact.source.sampled else None,
         holds=fact.holds,
         rows=fact.rows,
         dropped=_bucket(fact),

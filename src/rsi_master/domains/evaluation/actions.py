@@ -7,13 +7,12 @@ from pydantic import Field
 from rsi_master.core.action import Action, Role
 from rsi_master.core.contract import Contract
 from rsi_master.core.errors import Misuse
-from rsi_master.core.experiment import BASE, Experiment
+from rsi_master.core.experiment import BASE, Experiment, ExperimentId
 from rsi_master.core.model import Value
 from rsi_master.core.score import ItemVerdict
 from rsi_master.expos import evidence
 from rsi_master.expos.catalogue import Desk, Domain, Entry, Outcome, Question, Rule
 
-ExperimentId = Annotated[str, Field(pattern=r"^(base|[0-9a-f-]{8,36})$")]
 OpenSplit = Literal["dev", "confirm"]
 
 

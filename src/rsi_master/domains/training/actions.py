@@ -10,11 +10,7 @@ from rsi_master.core.artifact import Digest
 from rsi_master.core.budget import reservation
 from rsi_master.core.contract import Contract
 from rsi_master.core.errors import Misuse
-from rsi_master.core.experiment import (
-    BASE,
-    CancelAsked,
-    ExperimentQueued,
-)
+from rsi_master.core.experiment import BASE, CancelAsked, ExperimentId, ExperimentQueued
 from rsi_master.core.graph import WorkerCreated
 from rsi_master.core.recipe import Recipe, RecipeSpec
 from rsi_master.core.state import State
@@ -22,9 +18,9 @@ from rsi_master.domains.training import probing, rules, views
 from rsi_master.domains.training.curve import curve
 from rsi_master.domains.training.identity import OWN_LINEAGE, effective, family
 from rsi_master.domains.training.merge import MergeSpec
+from rsi_master.expos import standing
 from rsi_master.expos.catalogue import Desk, Domain, Entry, Outcome, Rule
 
-ExperimentId = Annotated[str, Field(pattern=r"^(base|[0-9a-f-]{8,36})$")]
 Spec = TypeVar("Spec", bound=RecipeSpec)
 
 
@@ -192,6 +188,7 @@ def domain(recipes: Sequence[Recipe]) -> Domain:
             Rule("merging", Merge, rules.merging_is_allowed),
             Rule("others", Merge, rules.merged_ones_differ),
             Rule("data", submit, rules.data_exists),
+            Rule("taint", submit, rules.data_is_untainted),
             Rule("kind", submit, rules.data_is_of_its_kind),
             Rule("demonstrations", submit, rules.demonstrations_have_a_use),
             Rule("verifier", submit, rules.verifier_is_there),
@@ -207,8 +204,8 @@ def domain(recipes: Sequence[Recipe]) -> Domain:
 def _before(action: type[Action]) -> tuple[Rule, ...]:
     """What is asked of trainings and merges alike before their own rules."""
     return (
-        Rule("active", action, rules.worker_is_active),
-        Rule("clock", action, rules.wall_clock_is_left),
+        Rule("active", action, standing.worker_is_active),
+        Rule("clock", action, standing.wall_clock_is_left),
     )
 
 

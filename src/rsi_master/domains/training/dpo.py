@@ -5,9 +5,10 @@ from typing import Annotated, ClassVar, Final, Literal
 from pydantic import Field
 
 from rsi_master.core.artifact import RowKind
-from rsi_master.core.job import Program
+from rsi_master.core.job import MODELS, Program
+from rsi_master.core.pace import START_SECONDS, pace
 from rsi_master.core.recipe import Recipe
-from rsi_master.domains.training.tuning import MODELS, START_SECONDS, Passes, Rate, pace
+from rsi_master.domains.training.tuning import Passes, Rate
 
 
 class DpoSpec(Passes):

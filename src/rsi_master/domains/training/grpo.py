@@ -5,22 +5,18 @@ from typing import Annotated, ClassVar, Final, Literal
 from pydantic import Field
 
 from rsi_master.core.artifact import Digest, RowKind
-from rsi_master.core.job import Program
-from rsi_master.core.program import ProgramKind
-from rsi_master.core.recipe import Recipe
-from rsi_master.domains.training.tuning import (
+from rsi_master.core.job import MODELS, Program
+from rsi_master.core.pace import (
     JUDGED_PER_SECOND,
-    MODELS,
     START_SECONDS,
     Answer,
-    Length,
-    Rate,
-    Steps,
     Temperature,
-    Tuning,
     pace,
     sampling_seconds,
 )
+from rsi_master.core.program import ProgramKind
+from rsi_master.core.recipe import Recipe
+from rsi_master.domains.training.tuning import Length, Rate, Steps, Tuning
 
 
 class GrpoSpec(Tuning):

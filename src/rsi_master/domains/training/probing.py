@@ -1,16 +1,13 @@
 """The action `experiment.probe`: what a checkpoint answers to open practice questions."""
 
 from dataclasses import dataclass
-from typing import Annotated
-
-from pydantic import Field
 
 from rsi_master.core.action import Action, Amounts, Role
-from rsi_master.core.artifact import Digest
+from rsi_master.core.budget import ZERO
 from rsi_master.core.canonical import encode
 from rsi_master.core.contract import Contract
 from rsi_master.core.errors import Broken, Misuse, RsiError
-from rsi_master.core.experiment import BASE
+from rsi_master.core.experiment import BASE, ExperimentId
 from rsi_master.core.model import Value
 from rsi_master.core.probe import (
     Count,
@@ -24,12 +21,10 @@ from rsi_master.core.probe import (
 )
 from rsi_master.core.state import State
 from rsi_master.core.text import clean
-from rsi_master.domains.training import rules
+from rsi_master.expos import standing
 from rsi_master.expos.catalogue import Desk, Entry, Outcome, Question, Rule
-from rsi_master.expos.lineage import refusal_to_continue
+from rsi_master.expos.lineage import checkpoint_of, refusal_to_continue, verification
 from rsi_master.expos.probing import Probe as Asked
-
-ExperimentId = Annotated[str, Field(pattern=r"^(base|[0-9a-f-]{8,36})$")]
 
 
 class Probe(Action):
@@ -83,7 +78,7 @@ class Probed:
 
 
 def _ask(action: Probe, desk: Desk) -> Probed:
-    checkpoint, weights = _checkpoint(desk.state, action.experiment)
+    checkpoint, weights = checkpoint_of(desk.state, action.experiment)
     asked = Asked(
         name=f"probe-{desk.intent}",
         worker=desk.caller.node,
@@ -146,15 +141,6 @@ def reserve(_action: Probe, state: State, _contract: Contract) -> Amounts:
     return Amounts(device_seconds=state.costs.scoring.device_seconds)
 
 
-def _checkpoint(state: State, name: str) -> tuple[str, Digest]:
-    """Digests of the artifact and of its tensors; the policy has seen that there is one."""
-    known = state.experiments.get(name)
-    if known is not None and known.checkpoint is not None:
-        return known.checkpoint.artifact.digest, known.checkpoint.proof.weights
-    assert state.opened is not None, "the run is opened before anybody acts"
-    return state.opened.base.digest, state.opened.sealed.base
-
-
 def _view(record: Probed, _contract: Contract) -> ProbeView | FailedProbeView:
     fact, seconds = record.fact, round(record.fact.seconds, 3)
     if isinstance(fact, ProbeFailed):
@@ -205,20 +191,18 @@ def _probes_are_left(question: Question) -> str | None:
 def _verification_stays_affordable(question: Question) -> str | None:
     """A probe leaves enough to train and score what it looks at again, on a fresh seed."""
     state, action = question.state, question.action
-    need = reserve(action, state, question.contract)
-    lineage = rules.lineage(state, (action.experiment,))
-    for name in lineage:
-        need = need.plus(state.costs.scoring).plus(rules.trained_again(state, name))
+    again = verification(state, (action.experiment,))
+    need = reserve(action, state, question.contract).plus(again)
     lacking = question.left().lacking(need)
-    if not lineage or not lacking:
+    if again == ZERO or not lacking:
         return None
     return f"the {lacking[0]} left would not cover the verification of {action.experiment}"
 
 
 ENTRY = Entry(Probe, _record, {Role.WORKER: _view}, reserve, _ask, _used)
 RULES = (
-    Rule("active", Probe, rules.worker_is_active),
-    Rule("clock", Probe, rules.wall_clock_is_left),
+    Rule("active", Probe, standing.worker_is_active),
+    Rule("clock", Probe, standing.wall_clock_is_left),
     Rule("practice", Probe, _practice_is_there),
     Rule("lineage", Probe, _checkpoint_is_open),
     Rule("probes", Probe, _probes_are_left),

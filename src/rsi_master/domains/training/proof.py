@@ -12,9 +12,10 @@ import numpy as np
 
 from rsi_master.core import canonical
 from rsi_master.core.experiment import Proof, Rejection
+from rsi_master.core.failure import Reason
 from rsi_master.core.recipe import RecipeSpec
 from rsi_master.domains.training import tensors
-from rsi_master.domains.training.result import Reason, TrainResult
+from rsi_master.domains.training.result import TrainResult
 from rsi_master.domains.training.tensors import Group, Tensor, Unreadable
 from rsi_master.domains.training.vocabulary import length
 

@@ -5,25 +5,19 @@ from typing import Annotated, ClassVar, Final, Literal
 from pydantic import Field
 
 from rsi_master.core.artifact import Digest, RowKind
-from rsi_master.core.job import Program
-from rsi_master.core.program import ProgramKind
-from rsi_master.core.recipe import Recipe
-from rsi_master.domains.training.tuning import (
+from rsi_master.core.job import MODELS, Program
+from rsi_master.core.pace import (
     JUDGED_PER_SECOND,
-    MODELS,
+    SAMPLING_BATCH,
     START_SECONDS,
     Answer,
-    Batch,
-    Length,
-    Steps,
     Temperature,
-    Tuning,
     pace,
     sampling_seconds,
 )
-
-SAMPLING_BATCH: Final = 128
-"""Answers that are drawn side by side."""
+from rsi_master.core.program import ProgramKind
+from rsi_master.core.recipe import Recipe
+from rsi_master.domains.training.tuning import Batch, Length, Steps, Tuning
 
 
 class RejectionSpec(Tuning):

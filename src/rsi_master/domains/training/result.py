@@ -1,33 +1,14 @@
 """What a training job reports of itself in `out/result.json`; the owner checks it."""
 
-from typing import Annotated, Literal
+from typing import Annotated
 
 from pydantic import Field
 
+from rsi_master.core.failure import Drop, Failure
 from rsi_master.core.model import Value
 from rsi_master.domains.training.tensors import Group
 
-Reason = Literal[
-    "NO_ROWS",
-    "WRONG_ROWS",
-    "WRONG_INIT",
-    "WRONG_TOKENIZER",
-    "NOT_FINITE",
-    "DIVERGED",
-    "NO_VERIFIER",
-    "EQUAL_REWARDS",
-    "NO_RIGHT_ANSWER",
-    "PROGRAM_FAILED",
-]
-Drop = Literal["too_long", "empty", "end_inside", "unverifiable"]
 Count = Annotated[int, Field(ge=0)]
-
-
-class Failure(Value):
-    """Why there are no weights."""
-
-    code: Reason
-    detail: str
 
 
 class TrainResult(Value):

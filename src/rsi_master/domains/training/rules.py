@@ -1,31 +1,16 @@
 """The submission review: what the policy asks of an experiment before it costs anything."""
 
-from collections.abc import Iterable
-
 from rsi_master.core.action import Amounts, Role
 from rsi_master.core.experiment import BASE
 from rsi_master.core.graph import WorkerCreated
-from rsi_master.core.lineage import ancestors
-from rsi_master.core.state import State
 from rsi_master.domains.training.identity import effective
 from rsi_master.expos.catalogue import Question
-from rsi_master.expos.lineage import refusal_to_continue
-
-
-def worker_is_active(question: Question) -> str | None:
-    """A finalised Worker submits nothing."""
-    node = question.state.graph.nodes.get(question.caller.node)
-    if node is not None and node.active():
-        return None
-    return f"{question.caller.node} is finalised or unknown; Main may create another Worker"
-
-
-def wall_clock_is_left(question: Question) -> str | None:
-    """Past the wall clock nothing new is begun."""
-    state, limit = question.state, question.contract.budget.wall_seconds
-    if state.wall(state.at) <= limit:
-        return None
-    return f"the wall clock of {limit:g} s is over; finalise"
+from rsi_master.expos.lineage import (
+    refusal_of_data,
+    refusal_to_continue,
+    trainings,
+    verification,
+)
 
 
 def recipe_is_allowed(question: Question) -> str | None:
@@ -41,6 +26,11 @@ def data_exists(question: Question) -> str | None:
         if dataset not in question.state.datasets:
             return f"dataset {dataset[:19]} is not in the pool; see data.list"
     return None
+
+
+def data_is_untainted(question: Question) -> str | None:
+    """No data that a tainted checkpoint wrote."""
+    return refusal_of_data(question.state, question.action.datasets())
 
 
 def data_is_of_its_kind(question: Question) -> str | None:
@@ -147,9 +137,7 @@ def verification_stays_affordable(question: Question) -> str | None:
     dataset = state.datasets.get(action.datasets()[0]) if action.datasets() else None
     seconds = action.recipe.device_seconds(dataset.rows if dataset else 0, state.parameters())
     once = state.costs.scoring.plus(Amounts(device_seconds=seconds, experiments=1))
-    need = once.plus(once)
-    for name in lineage(state, action.parents()):
-        need = need.plus(state.costs.scoring).plus(trained_again(state, name))
+    need = once.plus(once).plus(verification(state, action.parents()))
     lacking = question.left().lacking(need)
     if not lacking:
         return None
@@ -178,7 +166,7 @@ def replication_is_exact(question: Question) -> str | None:
     created, state = _assignment(question), question.state
     if created is None or created.purpose != "verify" or created.replicates is None:
         return None
-    wanted = [state.experiments[n].queued for n in lineage(state, (created.replicates,))]
+    wanted = [state.experiments[n].queued for n in trainings(state, (created.replicates,))]
     if _digest(question) in {queued.effective for queued in wanted if queued is not None}:
         return None
     return f"a verification trains the lineage of {created.replicates} and nothing else"
@@ -217,18 +205,6 @@ def _assignment(question: Question) -> WorkerCreated | None:
 def _digest(question: Question) -> str:
     action = question.action
     return effective(question.state, action.recipe, action.parents(), action.datasets())
-
-
-def lineage(state: State, names: Iterable[str]) -> set[str]:
-    """The experiments themselves and all that they continue, without the base."""
-    found = {one for name in names for one in (name, *ancestors(state, name))}
-    return {name for name in found if name in state.experiments} - {BASE}
-
-
-def trained_again(state: State, name: str) -> Amounts:
-    """What training an experiment anew may take, without its scoring."""
-    queued = state.experiments[name].queued
-    return Amounts(device_seconds=queued.seconds if queued else 0.0, experiments=1)
 
 
 def _fresh_seed(question: Question, created: WorkerCreated) -> int:

@@ -3,9 +3,9 @@
 from typing import ClassVar, Final, Literal
 
 from rsi_master.core.artifact import RowKind
-from rsi_master.core.job import Program
+from rsi_master.core.job import MODELS, Program
 from rsi_master.core.recipe import Recipe
-from rsi_master.domains.training.tuning import MODELS, Passes
+from rsi_master.domains.training.tuning import Passes
 
 
 class SftSpec(Passes):

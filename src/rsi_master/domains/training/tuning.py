@@ -5,6 +5,7 @@ from typing import Annotated, Final, Literal
 
 from pydantic import Field, field_validator
 
+from rsi_master.core.pace import START_SECONDS, pace
 from rsi_master.core.recipe import RecipeSpec
 
 Method = Literal["full", "lora"]
@@ -16,24 +17,11 @@ PROJECTIONS: Final[dict[Target, tuple[str, ...]]] = {
     "mlp": ("gate_proj", "up_proj", "down_proj"),
 }
 LORA_FIELDS: Final = frozenset({"lora_rank", "lora_alpha", "lora_targets"})
-MODELS: Final = (
-    "transformers.models.qwen3.modeling_qwen3",
-    "transformers.models.llama.modeling_llama",
-)
-START_SECONDS: Final = 30.0
-TOKENS_PER_SECOND: Final = 4_000.0
-OPERATIONS_PER_SECOND: Final = 3e10
-DECODING_SECONDS: Final = 0.02
-"""Of one slow CPU core for the next token of a batch, whatever its size."""
-JUDGED_PER_SECOND: Final = 200.0
-"""Answers that an agent's program judges on one slow CPU core."""
 
 Rate = Annotated[float, Field(ge=1e-7, le=0.1)]
 Steps = Annotated[int, Field(ge=1, le=100_000)]
 Batch = Annotated[int, Field(ge=1, le=512)]
 Length = Annotated[int, Field(ge=8, le=32_768)]
-Temperature = Annotated[float, Field(ge=0.1, le=2)]
-Answer = Annotated[int, Field(ge=1, le=4_096)]
 
 
 class Tuning(RecipeSpec):
@@ -107,21 +95,3 @@ class Passes(Tuning):
         """Upper estimate: every row at `max_length`, at the pace of one slow CPU core."""
         tokens = self.planned_steps(rows) * self.batch_size * self.max_length
         return START_SECONDS + tokens * pace(parameters)
-
-
-def pace(parameters: int) -> float:
-    """Seconds that one token of training takes a slow CPU core.
-
-    It takes 6 operations a parameter (Kaplan et al. 2020, section 2.1), and for a very small model
-    the time of the loop around it.
-    """
-    return max(1 / TOKENS_PER_SECOND, 6 * parameters / OPERATIONS_PER_SECOND)
-
-
-def sampling_seconds(batches: float, tokens: int, answers: int, parameters: int) -> float:
-    """Upper estimate of drawing `batches` batches of `answers` answers of `tokens` tokens each.
-
-    A token takes 2 operations a parameter (Kaplan et al. 2020, section 2.1), and each step of the
-    decoding a time of its own.
-    """
-    return batches * tokens * max(DECODING_SECONDS, answers * pace(parameters) / 3)

@@ -8,6 +8,7 @@ from typing import Final
 
 from rsi_master.app.reader import Record
 from rsi_master.core.experiment import BASE, AttemptEnded, EvaluationRecorded
+from rsi_master.core.making import MakingEnded
 from rsi_master.core.probe import ProbeFailed, ProbeRecorded
 from rsi_master.core.run import ClaimFailed, ClaimScored
 from rsi_master.core.score import Scored
@@ -85,7 +86,7 @@ def marks(record: Record) -> tuple[Mark, ...]:
     found = []
     for event in record.events:
         fact = event.fact
-        if isinstance(fact, AttemptEnded | ProbeRecorded | ProbeFailed):
+        if isinstance(fact, AttemptEnded | ProbeRecorded | ProbeFailed | MakingEnded):
             used += fact.seconds
         elif isinstance(fact, ClaimScored | ClaimFailed):
             used += fact.spent.device_seconds

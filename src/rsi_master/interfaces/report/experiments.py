@@ -11,7 +11,7 @@ from rsi_master.core.experiment import (
     ExperimentQueued,
     IntegritySet,
 )
-from rsi_master.core.lineage import ancestors, parents
+from rsi_master.core.lineage import ancestors, parents, teachers
 from rsi_master.core.score import Scored, Split
 from rsi_master.core.state import State
 from rsi_master.expos.lineage import taint
@@ -83,7 +83,8 @@ def _data(subject: Subject, name: str) -> Line:
     if queued is None or not queued.data:
         return ()
     found = tuple((subject.refs.dataset(digest),) for digest in queued.data)
-    return (". Data: ", *joined(found))
+    wrote = subject.refs.experiments(teachers(subject.record.state, name))
+    return (". Data: ", *joined(found), *((", holding answers of ", *wrote) if wrote else ()))
 
 
 def _lineage(subject: Subject, name: str) -> Line:

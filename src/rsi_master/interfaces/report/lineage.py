@@ -136,7 +136,9 @@ def _registration(subject: Subject, event: Event) -> Row:
     fact, refs = event.fact, subject.refs
     assert isinstance(fact, Told), "the caller takes no other facts"
     made = joined(tuple((refs.dataset(parent),) for parent in fact.source.parents))
-    source: Line = (cut(fact.source.origin), *((" from ", *made) if made else ()))
+    wrote = fact.source.sampled
+    answers: Line = (", answers of ", refs.experiment(wrote.experiment)) if wrote else ()
+    source: Line = (cut(fact.source.origin), *((" from ", *made) if made else ()), *answers)
     dropped: Line = (cut(words.drops(fact.dropped)),)
     by: tuple[Line, Line] = ((fact.by,), (Cite(event.position),))
     if isinstance(fact, DatasetRefused):

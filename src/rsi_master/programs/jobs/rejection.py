@@ -9,9 +9,9 @@ from peft import PeftModel
 from transformers import PreTrainedModel
 
 from rsi_master.core.artifact import Prompt, Row
+from rsi_master.core.failure import Drop
 from rsi_master.domains.training.config import TrainConfig
 from rsi_master.domains.training.rejection import RejectionSpec
-from rsi_master.domains.training.result import Drop
 from rsi_master.programs.jobs import (
     checkpoint,
     judge,

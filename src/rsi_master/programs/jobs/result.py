@@ -8,8 +8,8 @@ from io import FileIO
 from pathlib import Path
 
 from rsi_master.core import canonical
+from rsi_master.core.failure import Failure, Reason
 from rsi_master.core.model import Value
-from rsi_master.domains.training.result import Failure, Reason, TrainResult
 
 
 class Untrainable(Exception):
@@ -68,7 +68,7 @@ def spool(out: Path) -> Iterator[Spool]:
         yield Spool(file)
 
 
-def write(out: Path, result: TrainResult) -> None:
+def write(out: Path, result: Value) -> None:
     """Write `out/result.json` whole or not at all; it is the last thing that a job does."""
     draft = out / "result.json.draft"
     draft.write_bytes(canonical.encode(result.model_dump()))

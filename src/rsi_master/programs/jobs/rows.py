@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Final, Protocol, TypeVar
 
 from rsi_master.core.artifact import ROW, Pair, Prompt, Row
-from rsi_master.domains.training.result import Drop
+from rsi_master.core.failure import Drop
 from rsi_master.programs.jobs.result import Untrainable
 
 IGNORED: Final = -100

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import torch
 from transformers import GenerationConfig, PreTrainedModel, set_seed
 
-from rsi_master.domains.training.rejection import SAMPLING_BATCH
+from rsi_master.core.pace import SAMPLING_BATCH
 from rsi_master.programs.jobs import training
 from rsi_master.programs.jobs.rows import Tokenizer, ids
 

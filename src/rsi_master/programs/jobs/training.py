@@ -22,10 +22,11 @@ from peft import LoraConfig, PeftModel
 from transformers import PreTrainedModel, TrainerCallback
 
 from rsi_master.core import canonical
+from rsi_master.core.failure import Drop, Failure
 from rsi_master.core.job import Job
 from rsi_master.domains.training import tensors
 from rsi_master.domains.training.config import TrainConfig
-from rsi_master.domains.training.result import Drop, Failure, TrainResult
+from rsi_master.domains.training.result import TrainResult
 from rsi_master.domains.training.tuning import Schedule, Tuning
 from rsi_master.programs.jobs import checkpoint, result
 from rsi_master.programs.jobs.checkpoint import WEIGHTS

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 
 from rsi_master.core.artifact import Problem, Prompt
-from rsi_master.domains.training.result import Drop
+from rsi_master.core.failure import Drop
 from rsi_master.programs.jobs.result import Untrainable
 
 Verifier = Callable[[str, str], float | None]
