@@ -354,6 +354,37 @@ def test_a_verifier_takes_the_place_of_the_benchmarks(rig: Rig) -> None:
         main.act("data.filter", dataset=pairs, verifier=program, limit=3)
 
 
+def test_kinds_are_told_before_the_scan_so_that_they_tell_nothing_of_it(rig: Rig) -> None:
+    """Else a sealed prompt among rows would show by what is left being of one kind."""
+    source = (
+        f"CODES = {[ord(letter) + 1 for letter in stem_of(rig)]}\n"
+        "def transform(row):\n"
+        "    asked = ''.join(chr(one - 1) for one in CODES)\n"
+        "    return [row, {'prompt': asked}] if len(row['prompt']) > 1 else row\n"
+    )
+    row = {"prompt": "a", "completion": "b"}
+    program = add(rig, source=source, tests=({"row": row, "made": (row,)},)).id
+    view = transform(rig, program, rig.add())
+    assert isinstance(view, FailedRunView)
+    assert view.failed.startswith("sketch/clean holds prompts and rows")
+
+
+@pytest.mark.parametrize("use", ["data.transform", "data.filter"])
+def test_a_record_that_uses_a_program_it_never_added_is_flawed(rig: Rig, use: str) -> None:
+    data, short, verifier = rig.add(), add(rig).id, add(rig, "verifier", VERIFY).id
+    main = rig.main()
+    asked = {
+        "data.transform": {"dataset": data, "program": short},
+        "data.filter": {"dataset": data, "verified": True, "verifier": verifier},
+    }
+    rig.while_working(lambda: main.act(use, **asked[use]))
+    events = rig.events()
+    without = [event for event in events if not isinstance(event.fact, ProgramAdded)]
+    assert [flaw for check in CHECKS for flaw in check(events)] == []
+    (flaw,) = [flaw for check in CHECKS for flaw in check(without)]
+    assert flaw.code == "PROGRAM_UNKNOWN"
+
+
 def test_the_record_says_it_again(rig: Rig) -> None:
     data, program = rig.add(), add(rig).id
     view = transform(rig, program, data)

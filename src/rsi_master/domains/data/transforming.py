@@ -1,7 +1,7 @@
 """The action `data.transform`: a dataset out of another by a program."""
 
 from rsi_master.core.action import Action, Amounts
-from rsi_master.core.artifact import Digest
+from rsi_master.core.artifact import Digest, kind_of
 from rsi_master.core.contract import Contract
 from rsi_master.core.dataset import Source
 from rsi_master.core.errors import RsiError
@@ -43,6 +43,9 @@ def _transform(action: Transform, desk: Desk) -> Made:
             operation={"transform": action.program},
         )
         rows = [row for one in several for row in one]
+        if rows:
+            # Before the scan: which kinds are left after it would tell what it dropped.
+            kind_of(source.origin, rows)
         data = register(rows, source, desk.caller.node, desk.sealed, desk.objects)
     except (Unusable, RsiError) as reason:
         problem = running.reason(reason)
