@@ -218,9 +218,9 @@ class Supervisor(threading.Thread):
         if crew is None or attempt is None:
             self._cancelled_early.add(name)
         else:
-            self._stop(crew, attempt, "cancelled")
+            self._halt(crew, attempt, "cancelled")
 
-    def _stop(self, crew: _Crew, attempt: Attempt, reason: Ending) -> None:
+    def _halt(self, crew: _Crew, attempt: Attempt, reason: Ending) -> None:
         if attempt.sent is None:
             self._finish(crew, attempt, reason, "before it was started")
         elif attempt.killed_at is None:
@@ -276,7 +276,7 @@ class Supervisor(threading.Thread):
             self._done(attempt, ending, detail)
             return
         judge.then = (ending, detail)
-        self._stop(crew, judge, "cancelled")
+        self._halt(crew, judge, "cancelled")
 
     def _end_judge(self, judge: Attempt, judged: Attempt, ending: Ending) -> None:
         """A job whose judge was not confined is over; one whose judge died finds out by asking."""
@@ -286,7 +286,7 @@ class Supervisor(threading.Thread):
             return
         crew, _ = self._find(judged.job.name)
         if ending in ("refused", "lost") and crew is not None:
-            self._stop(crew, judged, "refused")
+            self._halt(crew, judged, "refused")
 
     def _disband(self, crew: _Crew, ending: Ending, detail: str) -> None:
         """End the parent, kill what it may have left, and give each of its attempts an ending."""
