@@ -11,9 +11,10 @@ from typing import Any
 import pytest
 
 from rsi_master.adapters.sandbox.isolation import probe
+from rsi_master.adapters.sandbox.parent import Parent
 from rsi_master.core.errors import Refused
 from rsi_master.core.job import Ending
-from rsi_master.core.warm import JobTier
+from rsi_master.core.warm import Cage, Ended, JobTier, Notice, Run
 from rsi_master.testing.bench import Bench, processes_of, until_gone
 
 HELD = {one.tier: one for one in probe()}
@@ -253,6 +254,44 @@ def test_nothing_outlives_a_killed_owner(tmp_path: Path, tier: JobTier) -> None:
         owner.kill()
         owner.wait(10)
         assert until_gone(owner.pid) == set()
+
+
+@pytest.mark.parametrize(
+    ("tier", "missing", "step"),
+    [
+        ("none", "", "confinement step 'tier none' failed"),
+        ("namespaces", "in", "confinement step 'bind"),
+        ("landlock", "in", "confinement step 'landlock"),
+    ],
+)
+def test_what_cannot_be_confined_does_not_run(
+    tmp_path: Path, tier: JobTier, missing: str, step: str
+) -> None:
+    if not HELD[tier].held:
+        pytest.skip(f"{tier} does not hold here: {HELD[tier].reason}")
+    folder = tmp_path / "job"
+    for name in {"in", "out"} - {missing}:
+        (folder / name).mkdir(parents=True)
+    (folder / "job.json").write_text("{}")
+    parent = Parent.cold(sys.executable, tmp_path / "cold.log")
+    user = 60_650 if os.getuid() == 0 else None
+    order = Run(
+        name="a.1",
+        folder=str(folder),
+        entry="rsi_master.programs.code.runner:run",
+        cage=Cage(tier=tier, user=user),
+    )
+    notices: list[Notice] = []
+    while (heard := parent.notices()) is not None:
+        notices += heard
+        if [one.kind for one in notices] == ["ready"]:
+            parent.run(order)
+    parent.end()
+    ended = next(one for one in notices if isinstance(one, Ended))
+    assert (ended.outcome, ended.detail.startswith(step)) == ("refused", True), ended
+    assert "entered" not in {one.kind for one in notices}
+    told = [path for path in (folder / "out").iterdir() if path.stat().st_size]
+    assert told == []
 
 
 def test_without_walls_no_code_runs(tmp_path: Path) -> None:

@@ -152,7 +152,7 @@ def test_a_test_that_is_not_met_is_told_in_a_line_and_paid(
 @pytest.mark.parametrize(
     ("given", "told"),
     [
-        ({"source": "def transform(row:"}, "line 1: '(' was never closed"),
+        ({"source": "def transform(row:"}, r"line 1: '\(' was never closed"),
         ({"source": "x = 1"}, r"a transform defines transform\(row\) at its top"),
         ({"tests": ()}, "tests = "),
         ({"tests": VERIFY_TESTS}, "test 0 of a transform has the fields row, made"),
@@ -219,8 +219,7 @@ def stem_of(rig: Rig) -> str:
 
 def hidden(stem: str) -> tuple[str, ...]:
     """Programs that hold a sealed question: as text, in a comment, put together of constants."""
-    half = len(stem) // 2
-    one, two = stem[:half], stem[half:]
+    one, two = stem[:6], stem[6:]  # within a number, so that the text itself does not hold it
     place = "def transform(row):\n    return {{'prompt': {}}}\n"
     return (
         place.format(repr(stem)),

@@ -40,6 +40,7 @@ ARGUMENTS: dict[str, dict[str, object]] = {
     "data.filter": {"dataset": DIGEST, "limit": 5},
     "data.inspect": {"dataset": DIGEST},
     "data.list": {},
+    "data.sample": {"dataset": DIGEST},
     "data.transform": {"dataset": DIGEST, "program": PROGRAM},
     "direction.close": {"node": "w1", "reason": "enough"},
     "direction.reopen": {"node": "w1", "reason": "it may still help"},
