@@ -162,7 +162,7 @@ def test_a_test_that_is_not_met_is_told_in_a_line_and_paid(
     ],
 )
 def test_what_is_no_program_is_refused_before_anything_runs(
-    rig: Rig, given: dict[str, object], told: str
+    rig: Rig, given: dict[str, Any], told: str
 ) -> None:
     with pytest.raises(Misuse, match=told):
         add(rig, **given)
