@@ -43,6 +43,11 @@ HOSTILE = {
     "path socket": "socket.socket(socket.AF_UNIX)",
     "signal the owner": "os.kill({owner}, 0)",
     "signal everybody": "os.kill(-1, 0)",
+    "signal by a descriptor": "fcntl.fcntl(os.pipe()[1], fcntl.F_SETOWN, os.getpid())",
+    "signal of its choice": "fcntl.fcntl(os.pipe()[1], 10, 9)",
+    "limits by process": "resource.prlimit(os.getpid(), resource.RLIMIT_NOFILE)",
+    "priority": "os.setpriority(os.PRIO_PROCESS, 0, 1)",
+    "processors": "os.sched_setaffinity(0, [0])",
     "memory that is a file": "os.memfd_create('x')",
     "much memory": "bytearray(1 << 30)",
     "change a mode": "os.chmod('out/made.jsonl', 0o777)",
@@ -51,7 +56,7 @@ HOSTILE = {
     "another namespace": "1 / (ctypes.CDLL(None).unshare(0x10000000) + 1)",
 }
 SURVEY = """
-import ctypes, os, socket, subprocess, sys, threading
+import ctypes, fcntl, os, resource, socket, subprocess, sys, threading
 
 ATTEMPTS = {attempts}
 
@@ -63,9 +68,9 @@ def succeeds(attempt):
     return True
 
 def transform(row):
-    done = [name for name, attempt in ATTEMPTS.items() if succeeds(attempt)]
     held = sorted(os.readlink(f"/proc/self/fd/{{one}}").rsplit("/", 1)[-1] for one in range(9)
                   if os.path.exists(f"/proc/self/fd/{{one}}"))
+    done = [name for name, attempt in ATTEMPTS.items() if succeeds(attempt)]
     environment = open("/proc/self/environ").read()
     return {{"prompt": repr(done), "completion": f"{{os.getuid()}} {{held}} {{environment!r}}"}}
 """
