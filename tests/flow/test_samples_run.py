@@ -83,7 +83,7 @@ class Sampler:
             return
         rows, prompts = task.data[:2]
         if not task.experiments:
-            recipe = {"name": "sft", "learning_rate": 2e-3, "steps": 40, "batch_size": 16}
+            recipe = {"name": "sft", "learning_rate": 5e-4, "steps": 40, "batch_size": 16}
             session.act("experiment.submit", recipe=recipe, data=rows)
         elif len(task.experiments) == 1:
             self._learn(session, task.experiments[0], prompts)
@@ -99,6 +99,7 @@ class Sampler:
                 keep=keep,
                 prompts=PROMPTS,
                 samples=4,
+                temperature=0.7,
                 answer_tokens=96,
             )
             assert isinstance(drawn, SampledView), drawn

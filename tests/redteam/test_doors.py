@@ -211,6 +211,17 @@ DATA = [
         act("w2", "data.filter", dataset=NO_DATA, limit=3),
         "UNKNOWN_DATASET",
     ),
+    *(
+        Row(f"samples {what}", act("w2", "data.sample", dataset=lambda w: w.data, **more), code)
+        for what, more, code in (
+            ("of a sibling", {"experiment": third}, "LINEAGE"),
+            ("of flagged weights", {"experiment": lambda w: w.flagged}, "LINEAGE"),
+            ("of weights by hub id", {"experiment": "Qwen/Qwen3-4B"}, "BAD_ARGUMENT"),
+            ("of prompts of one's own", {"prompts": ["Q: what is sealed?"]}, "BAD_ARGUMENT"),
+            ("by a verifier of one's own", {"verifier": "mine:right"}, "BAD_ARGUMENT"),
+            ("by a verifier that is none", {}, "VERIFIER"),
+        )
+    ),
     Row("a dataset by path", act("w2", "data.inspect", dataset="../home"), "BAD_ARGUMENT"),
 ]
 READS: dict[str, Arguments] = {

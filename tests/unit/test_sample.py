@@ -261,7 +261,7 @@ def test_samples_count_as_data_submissions(tmp_path: Path, monkeypatch: pytest.M
 def test_a_sampling_leaves_enough_to_verify_its_checkpoint(rig: Rig) -> None:
     """The training that wrote takes 10 seconds, its scoring 20, and the sampling just over 30."""
     data, name = next(iter(rig.state.datasets)), trained(rig)
-    arguments: dict[str, object] = {"prompts": 5, "answer_tokens": 10}
+    arguments: dict[str, Any] = {"prompts": 5, "answer_tokens": 10}
     held = rig.state.books.reserved().device_seconds
     total = rig.contract.budget.device_seconds
     rig.state.books.spent = Amounts(device_seconds=total - held - 55)
@@ -327,7 +327,7 @@ def test_a_job_that_crashes_is_told_with_its_log_and_paid(rig: Rig) -> None:
 @pytest.mark.parametrize(
     ("program", "word"),
     [
-        ("echo", "the job left no plain file rows.jsonl"),
+        ("stamp", "the job left no plain file rows.jsonl"),
         ("no_result", "the job ended crashed: exit code 0 without out/result.json"),
     ],
 )

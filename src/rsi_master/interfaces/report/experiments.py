@@ -83,8 +83,9 @@ def _data(subject: Subject, name: str) -> Line:
     if queued is None or not queued.data:
         return ()
     found = tuple((subject.refs.dataset(digest),) for digest in queued.data)
-    wrote = subject.refs.experiments(teachers(subject.record.state, name))
-    return (". Data: ", *joined(found), *((", holding answers of ", *wrote) if wrote else ()))
+    wrote = teachers(subject.record.state, name)
+    answers: Line = (", with answers of ", *subject.refs.experiments(wrote)) if wrote else ()
+    return (". Data: ", *joined(found), *answers)
 
 
 def _lineage(subject: Subject, name: str) -> Line:
