@@ -319,6 +319,16 @@ def test_words_that_repeat_a_sealed_item_are_withheld_and_counted(rig: Rig) -> N
     assert rig.state.screened == {"main": 1}
 
 
+def test_without_the_sealed_process_nothing_is_made_and_the_job_is_paid(rig: Rig) -> None:
+    data, program = rig.add(), add(rig).id
+    rig.sealed.die()
+    view = transform(rig, program, data)
+    rig.sealed.restart()
+    assert view.failed == "the sealed process gave no answer, so nothing was made; ask again"
+    assert rig.facts(ActionSettled)[-1].spent.device_seconds == rig.facts(MakingEnded)[-1].seconds
+    assert len(rig.facts(DatasetRegistered)) == 1
+
+
 def test_only_a_program_of_its_kind_is_used(rig: Rig) -> None:
     data, verifier, short = rig.add(), add(rig, "verifier", VERIFY).id, add(rig).id
     with pytest.raises(PolicyDenied, match="is a verifier, and a transform is needed"):

@@ -122,7 +122,12 @@ def answered(desk: Desk, asked: Order, made: Made, problem: str | None) -> Answe
     no scan has seen. A reason that repeats a sealed item is withheld, and counted like a text."""
     silent = replace(made, log=b"")
     words: tuple[ActionDenied, ...] = ()
-    if problem is not None and Screen(desk.sealed).holds(problem):
+    held = False
+    try:
+        held = problem is not None and Screen(desk.sealed).holds(problem)
+    except RsiError:
+        problem = "the sealed process gave no answer, so nothing was made; ask again"
+    if held:
         problem = "the program failed, with words that repeat a sealed item"
         words = (
             ActionDenied(
