@@ -137,7 +137,7 @@ def test_wait_tells_of_an_end_that_came_before_it(bench: Bench) -> None:
 
 def test_what_an_engine_does_not_take(bench: Bench) -> None:
     job = bench.job("echo")
-    with pytest.raises(Refused, match="cold sandbox"):
+    with pytest.raises(Refused, match="of class 'code': echo is 'recipe'"):
         bench.engine.submit(job.model_copy(update={"job_class": "code"}))
     with pytest.raises(Misuse, match="known are"):
         bench.engine.submit(job.model_copy(update={"program": "rm"}))

@@ -12,7 +12,9 @@ from rsi_master.adapters.sandbox.isolation import choose, probe
 from rsi_master.adapters.store.objects import FolderObjects
 from rsi_master.core import canonical
 from rsi_master.core.job import Input, Job, JobStatus, Resources
+from rsi_master.core.program import ProgramKind, ProgramText
 from rsi_master.core.recipe import Recipe, RecipeSpec
+from rsi_master.core.warm import JobTier
 from rsi_master.domains.training.config import TrainConfig
 from rsi_master.domains.training.result import TrainResult
 from rsi_master.programs.nano import tokenizer
@@ -47,6 +49,7 @@ class Bench:
     compute: LocalCompute
     objects: FolderObjects
     init: Path
+    tier: JobTier = "none"
 
     def train(
         self, name: str, recipe: Recipe, config: TrainConfig[RecipeSpec], *inputs: Input
@@ -57,6 +60,7 @@ class Bench:
             program=recipe.name,
             config=config.model_dump(),
             inputs=inputs,
+            judge=config.spec.judge,
             resources=Resources(seconds=SECONDS),
         )
         self.compute.submit(job)
@@ -70,6 +74,11 @@ class Bench:
         """A checkpoint as an input; the random one without a folder."""
         return Input(name=name, digest=self.objects.put_folder("base", folder or self.init).digest)
 
+    def program(self, kind: ProgramKind, source: str) -> str:
+        """An agent's program; its id."""
+        text = ProgramText(kind=kind, source=source).render()
+        return self.objects.put_bytes("program", text).digest
+
     def data(self, rows: Rows, name: str = "data") -> Input:
         """Rows as an input."""
         digest = self.objects.put_bytes("dataset", lines(rows)).digest
@@ -81,15 +90,16 @@ def engine(root: Path, *recipes: Recipe) -> Iterator[Bench]:
     """An engine whose warm parent imports what these recipes need once."""
     objects = FolderObjects(root / "objects")
     write_checkpoint(root / "init")
+    tier = choose(probe(), "none")
     compute = LocalCompute(
         root / "spool",
         objects,
         {recipe.name: recipe.program for recipe in recipes},
         devices=cpu_slots(1),
-        tier=choose(probe(), "none"),
+        tier=tier,
     )
     try:
-        yield Bench(compute, objects, root / "init")
+        yield Bench(compute, objects, root / "init", tier)
     finally:
         compute.close()
 

@@ -205,6 +205,60 @@ def test_rejection_sampling_needs_a_right_answer(bench: Bench) -> None:
     assert refused(bench, out, RESAMPLE).code == "NO_RIGHT_ANSWER"
 
 
+VERIFY_LETTER = """
+def verify(prompt, answer):
+    return answer[:1].isalpha() if prompt.startswith('Q:') else None
+"""
+REWARD_LETTER = """
+def reward(episode):
+    if not episode['prompt'].startswith('Q:'):
+        return None
+    return float(episode['answer'][:1].isalpha())
+"""
+
+
+@pytest.mark.parametrize("name", ["rejection", "grpo"])
+def test_a_program_in_its_place_trains_as_the_verifier_does(bench: Bench, name: str) -> None:
+    """It runs in another process and says the same, so the weights are the same bits."""
+    if bench.tier == "none":
+        pytest.skip("agents' code needs walls")
+    inputs = (bench.checkpoint(), bench.data([*PROMPTS, {"prompt": "unknown"}]))
+    recipe: Recipe = REJECTION
+    plain: RecipeSpec = RESAMPLE.model_copy(update={"rounds": 1, "steps": 2})
+    by = {"verifier": bench.program("verifier", VERIFY_LETTER)}
+    if name == "grpo":
+        recipe, plain = GRPO, REWARD.model_copy(update={"steps": 2})
+        by = {"reward": bench.program("reward", REWARD_LETTER)}
+    judged = plain.model_copy(update=by)
+    out = bench.train(f"{name}-judged", recipe, config(judged), *inputs)
+    same = bench.train(f"{name}-verified", recipe, config(plain, LETTER), *inputs)
+    proved(bench, out, judged)
+    assert result_of(out).dropped["unverifiable"] == 1
+    weights = [(one / "model.safetensors").read_bytes() for one in (out, same)]
+    assert weights[0] == weights[1]
+
+
+@pytest.mark.parametrize(
+    ("source", "told"),
+    [
+        ("def verify(prompt, answer):\n    return 1 / 0\n", "at line 2 with ZeroDivisionError"),
+        ("def verify(prompt, answer):\n    return 7\n", "with ValueError"),
+        ("import os\ndef verify(*asked):\n    os._exit(0)\n", "the program ended its process"),
+    ],
+)
+def test_a_program_that_fails_ends_the_training_by_name(
+    bench: Bench, source: str, told: str
+) -> None:
+    if bench.tier == "none":
+        pytest.skip("agents' code needs walls")
+    spec = RESAMPLE.model_copy(update={"verifier": bench.program("verifier", source)})
+    inputs = (bench.checkpoint(), bench.data(PROMPTS))
+    out = bench.train(f"failing-{abs(hash(source))}", REJECTION, config(spec), *inputs)
+    verdict = refused(bench, out, spec)
+    assert verdict.code == "PROGRAM_FAILED"
+    assert told in verdict.detail
+
+
 def test_an_adapter_is_merged_after_each_round(bench: Bench) -> None:
     spec = RESAMPLE.model_copy(update={"method": "lora", "lora_rank": 4, "learning_rate": 1e-2})
     inputs = (bench.checkpoint(), bench.data(PROMPTS))

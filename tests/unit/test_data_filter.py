@@ -14,7 +14,7 @@ from rsi_master.core.artifact import AnyRow, Pair, Prompt, Row
 from rsi_master.core.dataset import DatasetRefused, DatasetRegistered, Source
 from rsi_master.core.errors import Broken, Misuse, PolicyDenied, RsiError, SealUnavailable
 from rsi_master.core.sealed import Points
-from rsi_master.domains.data import actions, pool
+from rsi_master.domains.data import actions, filtering, pool
 from rsi_master.domains.data.actions import DatasetView, OperatorDatasetView, RefusedView
 from rsi_master.domains.data.filters import Filter, sift
 from rsi_master.domains.data.pool import parse, register, render
@@ -267,7 +267,8 @@ def test_without_a_verifier_nothing_is_verified(tmp_path: Path) -> None:
             filtered(rig, data, verified=True)
         assert denied.value.code == "VERIFIER"
         assert denied.value.message == (
-            "data.filter: verified needs an open verifier, and the benchmark has none"
+            "data.filter: verified needs an open verifier, and the benchmark has none; "
+            "name a program as verifier"
         )
         with pytest.raises(Misuse, match="sketch has no open verifier"):
             rig.sealed.verify(rows(rig, data))
@@ -280,7 +281,7 @@ def test_what_was_filtered_is_scanned_again(rig: Rig, monkeypatch: pytest.Monkey
     data = rig.add()
     held = tuple(row(item.prompt, " 1") for item in rig.items()[:3])
     kept = rows(rig, data)[:2]
-    monkeypatch.setattr(actions, "parse", lambda _data: (*held, *kept))
+    monkeypatch.setattr(filtering, "parse", lambda _data: (*held, *kept))
     view = cast(OperatorDatasetView, rig.operator().act("data.filter", dataset=data, limit=40))
     assert view.dropped_exactly == {"SEALED_PROMPT": 3}
     assert rows(rig, view.id) == kept

@@ -26,6 +26,8 @@ BLIND = (Role.MAIN, Role.WORKER)
 NODES = {Role.MAIN: "main", Role.WORKER: "w1", Role.REVIEWER: "r1", Role.OPERATOR: "operator"}
 ID = "00000000-0000-7000-8000-000000000001"
 DIGEST = "sha256:" + "0" * 64
+PROGRAM = "sha256:" + "1" * 64
+SAME = "def transform(row):\n    return row\n"
 OPEN = {"data.inspect": {"prompt"}, "experiment.probe": {"prompt", "reference"}}
 """Fields of rows that passed the scan, and of practice questions, which are no items."""
 STATEMENT = {"claim": "it holds", "verdict": "inconclusive", "records": ("base",)}
@@ -39,6 +41,7 @@ ARGUMENTS: dict[str, dict[str, object]] = {
     "data.inspect": {"dataset": DIGEST},
     "data.list": {},
     "data.sample": {"dataset": DIGEST},
+    "data.transform": {"dataset": DIGEST, "program": PROGRAM},
     "direction.close": {"node": "w1", "reason": "enough"},
     "direction.reopen": {"node": "w1", "reason": "it may still help"},
     "evaluation.compare": {"left": "base", "right": ID},
@@ -49,6 +52,14 @@ ARGUMENTS: dict[str, dict[str, object]] = {
     "experiment.merge": {"others": (ID,)},
     "experiment.probe": {},
     "experiment.submit": {"recipe": {"name": "sketch"}, "data": DIGEST},
+    "program.add": {
+        "kind": "transform",
+        "title": "same",
+        "source": SAME,
+        "tests": ({"row": {"prompt": "a"}, "made": ({"prompt": "a"},)},),
+    },
+    "program.inspect": {"program": PROGRAM},
+    "program.list": {},
     "quota.read": {},
     "review.current": {},
     "review.read": {"node": "r1"},
@@ -110,8 +121,11 @@ def field_names(model: type[BaseModel]) -> set[str]:
 
 @pytest.fixture(scope="module")
 def rig(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Rig]:
-    """A run that has a Worker, a review under way, a verification and a scored claim."""
-    rig = Rig(tmp_path_factory.mktemp("rig"))
+    """A run that has a program, a Worker, a review under way, a verification and a scored claim."""
+    contract = sketch_contract(policy={"programs": 4})
+    rig = Rig(tmp_path_factory.mktemp("rig"), contract, tier="namespaces")
+    main = rig.main()
+    rig.while_working(lambda: main.act("program.add", **ARGUMENTS["program.add"]))
     rig.score_base()
     rig.add("sketch/scraped")
     data = rig.add()
@@ -181,7 +195,8 @@ def reads() -> list[tuple[Entry, Role]]:
 def real(rig: Rig, action: str) -> dict[str, object]:
     """The example's arguments with ids of the run."""
     (name, *_) = [e for e in rig.state.experiments if e != "base"]
-    ids = {ID: name, DIGEST: next(iter(rig.state.datasets))}
+    programs, datasets = rig.state.programs, rig.state.datasets
+    ids = {ID: name, DIGEST: next(iter(datasets)), PROGRAM: next(iter(programs))}
     return {
         key: ids.get(value, value) if isinstance(value, str) else value
         for key, value in ARGUMENTS[action].items()

@@ -29,7 +29,7 @@ from rsi_master.core.recipe import Recipe
 from rsi_master.core.run import RunOpened
 from rsi_master.core.state import State
 from rsi_master.core.warm import JobTier
-from rsi_master.domains.data.sampling import PROGRAMS
+from rsi_master.domains.data.domain import PROGRAMS
 from rsi_master.domains.training.lifecycle import programs
 from rsi_master.expos.gateway import LocalGateway, Parts
 from rsi_master.expos.ledger import Ledger, Stamp

@@ -44,6 +44,10 @@ class Action(Value):
     name: ClassVar[str]
     effect: ClassVar[Effect]
 
+    def says(self) -> tuple[str, ...]:
+        """Texts that its fields amount to beyond what stands in them, for the screen to read."""
+        return ()
+
 
 class Amounts(Value):
     """Budgeted quantities: seconds of a device, formal evaluations, experiments started."""

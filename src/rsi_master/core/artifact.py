@@ -11,7 +11,9 @@ from pydantic import Field, TypeAdapter
 from rsi_master.core.errors import Misuse
 from rsi_master.core.model import Value
 
-Kind = Literal["base", "dataset", "checkpoint", "outputs", "job", "metrics", "log", "contract"]
+Kind = Literal[
+    "base", "dataset", "checkpoint", "outputs", "job", "metrics", "log", "contract", "program"
+]
 RowKind = Literal["rows", "prompts", "pairs"]
 Digest = Annotated[str, Field(pattern=r"^sha256:[0-9a-f]{64}$")]
 

@@ -23,7 +23,7 @@ Share = Annotated[float, Field(gt=0, le=1)]
 # Keys of contract version 1 that the first release did not have, with their defaults.
 ADDED: Mapping[str, Mapping[str, object]] = {
     "evaluator": {"practice": 8, "items": None},
-    "policy": {"seeds_of_promotion": 1, "promoted": 2},
+    "policy": {"seeds_of_promotion": 1, "promoted": 2, "programs": 0},
     "research": {"probes_per_worker": 6},
 }
 
@@ -101,7 +101,7 @@ class Research(Section):
 
 
 class Policy(Section):
-    """Grey rules, decided before the run."""
+    """Grey rules, decided before the run. `programs` is how many programs agents may add."""
 
     merging: bool = False
     selection: Literal["confirmed"] = "confirmed"
@@ -110,6 +110,7 @@ class Policy(Section):
     promoted: Annotated[int, Field(ge=1, le=4)] = 2
     attempts_per_experiment: Annotated[int, Field(ge=1, le=10)] = 3
     submissions: Annotated[int, Field(ge=1)] = 64
+    programs: Annotated[int, Field(ge=0, le=1_000)] = 0
     recipes: Annotated[Names, Field(min_length=1)] = ("sft",)
     sources: Annotated[Names, Field(min_length=1)]
 

@@ -28,6 +28,7 @@ from rsi_master.core.graph import (
 )
 from rsi_master.core.making import MakingEnded
 from rsi_master.core.probe import ProbeFailed, ProbeRecorded
+from rsi_master.core.program import ProgramAdded
 from rsi_master.core.run import (
     ActionDenied,
     ActionIntended,
@@ -71,6 +72,7 @@ FACTS: tuple[type[Fact], ...] = (
     ProbeRecorded,
     ProbeFailed,
     MakingEnded,
+    ProgramAdded,
     WorkerCreated,
     WorkerFinalised,
     ReviewRequested,

@@ -15,6 +15,7 @@ Reason = Literal[
     "EQUAL_REWARDS",
     "NO_RIGHT_ANSWER",
     "NO_CONTRAST",
+    "PROGRAM_FAILED",
 ]
 Drop = Literal["too_long", "empty", "end_inside", "unverifiable"]
 

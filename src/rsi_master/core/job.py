@@ -36,9 +36,11 @@ class Resources(Value):
 
 class Program(Value):
     """What carries a job out: `entry` is `module:function(folder)`, `preload` what a warm parent
-    imports beforehand."""
+    imports beforehand. One of class `code` runs what an agent wrote, in a cold process; its
+    function is given descriptors of the files `out/made.jsonl` and `out/result.json` too."""
 
     entry: str
+    job_class: JobClass = "recipe"
     preload: tuple[str, ...] = ()
     runtime: Literal["core", "train", "serve", "eval"] = "train"
 
@@ -54,7 +56,8 @@ class Job(Value):
     """One attempt: `program` is an entry of the runtime, `config` is its whole configuration.
 
     The job writes `out/` alone. It must leave `out/result.json`; `out/metrics.jsonl` is its
-    heartbeat and may grow while it runs.
+    heartbeat and may grow while it runs. `judge` is a program of an agent that runs in a cold
+    process beside it, which it may ask.
     """
 
     name: str
@@ -63,6 +66,7 @@ class Job(Value):
     program: str
     config: dict[str, object]
     inputs: tuple[Input, ...] = ()
+    judge: str | None = None
     resources: Resources
 
 

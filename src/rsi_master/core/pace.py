@@ -10,6 +10,8 @@ TOKENS_PER_SECOND: Final = 4_000.0
 OPERATIONS_PER_SECOND: Final = 3e10
 DECODING_SECONDS: Final = 0.02
 """Of one slow CPU core for the next token of a batch, whatever its size."""
+JUDGED_PER_SECOND: Final = 200.0
+"""Answers that an agent's program judges on one slow CPU core."""
 SAMPLING_BATCH: Final = 128
 """Answers that are drawn side by side."""
 

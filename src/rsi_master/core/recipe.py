@@ -7,13 +7,15 @@ from rsi_master.core.artifact import RowKind
 from rsi_master.core.canonical import digest, encode
 from rsi_master.core.job import Program
 from rsi_master.core.model import Value
+from rsi_master.core.program import ProgramKind
 
 
 class RecipeSpec(Value):
     """Base of all specifications: closed schemas with ranges, free of any library's names.
 
     Subclasses declare `name: Literal[...]` as discriminator, the word for their loss, and which
-    kind of rows they train on. `verified` recipes need the benchmark's open verifier;
+    kind of rows they train on. `verified` recipes need the benchmark's open verifier, or in its
+    place an agent's program of one of the kinds `judged_by`, which the field `judged_in` names;
     `demonstrated` ones train on worked rows as well, where a second dataset gives some. What does
     not `learn` takes no optimiser steps.
     """
@@ -23,11 +25,18 @@ class RecipeSpec(Value):
     verified: ClassVar[bool] = False
     demonstrated: ClassVar[bool] = False
     learns: ClassVar[bool] = True
+    judged_by: ClassVar[tuple[ProgramKind, ...]] = ()
+    judged_in: ClassVar[str | None] = None
 
     @classmethod
     def uses(cls) -> frozenset[RowKind]:
         """All kinds of rows that may be given to it."""
         return frozenset((cls.takes, "rows") if cls.demonstrated else (cls.takes,))
+
+    @property
+    def judge(self) -> str | None:
+        """The id of the program that judges answers, if one takes the verifier's place."""
+        return getattr(self, self.judged_in) if self.judged_in else None
 
     def parametrisation(self) -> str:
         """Which weights move, as a family word (`full`, `lora`)."""

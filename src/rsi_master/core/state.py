@@ -34,6 +34,7 @@ from rsi_master.core.graph import (
     WorkerFinalised,
 )
 from rsi_master.core.probe import ProbeFailed, ProbeRecorded
+from rsi_master.core.program import ProgramAdded
 from rsi_master.core.run import (
     SCREENED,
     ActionDenied,
@@ -67,6 +68,7 @@ class State:
     position: int = -1
     at: float = 0.0
     datasets: dict[str, DatasetRegistered] = field(default_factory=dict)
+    programs: dict[str, ProgramAdded] = field(default_factory=dict)
     experiments: dict[str, Experiment] = field(default_factory=dict)
     graph: ResearchGraph = field(default_factory=ResearchGraph)
     intents: dict[str, ActionIntended] = field(default_factory=dict)
@@ -175,6 +177,10 @@ class State:
     @_fold.register
     def _(self, fact: DatasetRefused) -> None:
         self.submissions += 1
+
+    @_fold.register
+    def _(self, fact: ProgramAdded) -> None:
+        self.programs.setdefault(fact.artifact.digest, fact)
 
     @_fold.register
     def _(self, fact: ExperimentQueued) -> None:

@@ -11,6 +11,9 @@ from rsi_master.core.model import Value
 
 LINE_BYTES = 64 * 1024
 
+JUDGE_DESCRIPTOR = 3
+"""Where a job finds its end of the line to its judge."""
+
 JobTier = Literal["namespaces", "landlock", "none"]
 
 
@@ -26,7 +29,8 @@ class Cage(Value):
 
 
 class Run(Value):
-    """Fork a child that runs `entry` on `folder`; the name is free again when it has ended."""
+    """Fork a child that runs `entry` on `folder`; the name is free again when it has ended. With
+    `linked`, the child's end of the line between a job and its judge comes beside this message."""
 
     kind: Literal["run"] = "run"
     name: str
@@ -34,6 +38,7 @@ class Run(Value):
     entry: str
     cage: Cage
     visible_gpus: tuple[str, ...] = ()
+    linked: bool = False
 
 
 class Kill(Value):

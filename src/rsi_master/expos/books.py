@@ -7,7 +7,7 @@ from rsi_master.core.action import Amounts
 from rsi_master.core.budget import ZERO, Books
 from rsi_master.core.contract import Budget
 from rsi_master.core.dataset import DatasetRefused, DatasetRegistered
-from rsi_master.core.event import Event
+from rsi_master.core.event import Event, Fact
 from rsi_master.core.experiment import (
     BASE,
     AttemptEnded,
@@ -20,6 +20,7 @@ from rsi_master.core.experiment import (
 )
 from rsi_master.core.making import MakingEnded
 from rsi_master.core.probe import ProbeFailed, ProbeRecorded
+from rsi_master.core.program import ProgramAdded
 from rsi_master.core.run import (
     ActionIntended,
     ActionSettled,
@@ -192,6 +193,21 @@ def work_is_paid(events: Sequence[Event]) -> list[Flaw]:
     return flaws
 
 
+def programs_are_added(events: Sequence[Event]) -> list[Flaw]:
+    """What made or judged rows, or judges in a training, was added before."""
+    added: set[object] = set()
+    flaws: list[Flaw] = []
+    for event in events:
+        if isinstance(event.fact, ProgramAdded):
+            added.add(event.fact.artifact.digest)
+        flaws += [
+            _flaw("PROGRAM_UNKNOWN", event, f"uses program {program}, which was not added")
+            for program in _programs(event.fact)
+            if program not in added
+        ]
+    return flaws
+
+
 def nothing_after_the_end(events: Sequence[Event]) -> list[Flaw]:
     """No event follows the end of the run, but turns that were under way and owners that look."""
     for index, event in enumerate(events):
@@ -236,6 +252,7 @@ CHECKS: tuple[Check, ...] = (
     scores_are_of_the_weights,
     one_claim,
     work_is_paid,
+    programs_are_added,
     nothing_after_the_end,
 )
 
@@ -273,6 +290,20 @@ def _sound(
             seen.add(name)
             open_ += parents.get(name, (BASE,))
     return True
+
+
+def _programs(fact: Fact) -> Iterator[str]:
+    """The programs of agents that a fact says were used."""
+    said: Mapping[str, object] = {}
+    if isinstance(fact, DatasetRegistered | DatasetRefused):
+        filtered = fact.source.operation.get("filter")
+        said = {**(filtered if isinstance(filtered, dict) else {}), **fact.source.operation}
+    elif isinstance(fact, ExperimentQueued):
+        said = fact.recipe
+    for name in ("transform", "verifier", "reward"):
+        program = said.get(name)
+        if isinstance(program, str):
+            yield program
 
 
 def _finished(events: Sequence[Event]) -> bool:

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 
 from pydantic import BaseModel
 
+from rsi_master.core.action import Action
 from rsi_master.core.artifact import Row
 from rsi_master.core.ports import Sealed
 
@@ -27,7 +28,8 @@ class Screen:
         said = texts(value)
         if not said:
             return False
-        rows = [Row(prompt=text, completion="-") for text in (*said, "\n".join(said))]
+        more = value.says() if isinstance(value, Action) else ()
+        rows = [Row(prompt=text, completion="-") for text in (*said, "\n".join(said), *more)]
         dropped = self._sealed.scan(rows).dropped
         return any(dropped.get(reason, 0) for reason in SEALED)
 

@@ -25,6 +25,7 @@ from rsi_master.core.graph import (
 )
 from rsi_master.core.making import MakingEnded
 from rsi_master.core.probe import ProbeFailed, ProbeRecorded
+from rsi_master.core.program import ProgramAdded
 from rsi_master.core.run import (
     ActionDenied,
     ClaimFailed,
@@ -196,6 +197,12 @@ def _(fact: ProbeRecorded, event: Event, state: State) -> Told:
 @_tell.register
 def _(fact: ProbeFailed, event: Event, state: State) -> Told:
     return fact.worker, f"probes {words.short(fact.experiment)} in vain: {fact.reason}"
+
+
+@_tell.register
+def _(fact: ProgramAdded, event: Event, state: State) -> Told:
+    digest, met = words.short(fact.artifact.digest), words.count(fact.examples, "test")
+    return fact.by, f"adds {fact.kind} {fact.title}, which meets {met} -> {digest}"
 
 
 @_tell.register

@@ -8,9 +8,10 @@ from typing import Any
 from rsi_master.adapters.compute.devices import cpu_slots
 from rsi_master.adapters.compute.local import LocalCompute
 from rsi_master.adapters.store.objects import FolderObjects
-from rsi_master.core.job import Job, JobStatus, Program, Resources
+from rsi_master.core.job import Input, Job, JobStatus, Program, Resources
 from rsi_master.core.ports import Compute
 from rsi_master.core.warm import JobTier
+from rsi_master.domains.data.running import PROGRAMS as CODE
 from rsi_master.testing import programs
 from rsi_master.testing.compute import FakeCompute
 
@@ -38,6 +39,7 @@ PROGRAMS = {
         "pry",
         "raise_memory",
         "big_file",
+        "ask",
     )
 }
 
@@ -54,10 +56,10 @@ class Bench:
         self._count = 0
 
     def _engine(self, tier: JobTier | None) -> Compute:
-        spool = self.base / "spool"
+        spool, known = self.base / "spool", {**PROGRAMS, **CODE}
         if tier is None:
-            return FakeCompute(spool, self.objects, PROGRAMS)
-        return LocalCompute(spool, self.objects, PROGRAMS, devices=cpu_slots(2), tier=tier)
+            return FakeCompute(spool, self.objects, known)
+        return LocalCompute(spool, self.objects, known, devices=cpu_slots(2), tier=tier)
 
     def job(self, name: str, config: dict[str, object] | None = None, **resources: float) -> Job:
         """A job of a tiny program under a fresh name."""
@@ -65,6 +67,25 @@ class Bench:
         limits = Resources.model_validate({"seconds": 20.0, **resources})
         fresh = f"{name}-{self._count}.1"
         return Job(name=fresh, program=name, config=config or {}, resources=limits)
+
+    def code(self, kind: str, source: str, *lines: object, **resources: float) -> Job:
+        """A job of agents' code: a program of that kind over these lines."""
+        job = self.job("code", {}, memory_mib=256, **resources)
+        rows = "".join(json.dumps(line) + "\n" for line in lines)
+        program = json.dumps({"kind": kind, "source": source})
+        texts = {"program.json": program, "input.jsonl": rows}
+        inputs = tuple(
+            Input(name=name, digest=self.objects.put_bytes("dataset", text.encode()).digest)
+            for name, text in texts.items()
+        )
+        return job.model_copy(update={"job_class": "code", "runtime": "core", "inputs": inputs})
+
+    def judged(self, source: str, *answers: str, **resources: float) -> Job:
+        """A job that puts answers to a reward beside it."""
+        program = json.dumps({"kind": "reward", "source": source}).encode()
+        digest = self.objects.put_bytes("program", program).digest
+        job = self.job("ask", {"answers": list(answers)}, **resources)
+        return job.model_copy(update={"judge": digest})
 
     def end(self, job: Job) -> JobStatus:
         """Submit it and wait for its end."""
@@ -93,7 +114,8 @@ class Bench:
 
 
 def processes_of(owner: int) -> set[int]:
-    """Warm parents of an owner and all that is forked from them: they share a command line."""
+    """Warm parents and cold processes of an owner and all that is forked from them: they share a
+    command line."""
     found = set()
     for folder in Path("/proc").iterdir():
         if folder.name.isdecimal() and f"--owner\0{owner}\0" in _command_line(folder):

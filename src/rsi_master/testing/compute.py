@@ -1,7 +1,8 @@
 """An engine in memory: jobs are threads of this process, the folders are real.
 
-Not held: isolation, memory, and killing. A job that is over its limit or cancelled ends in the
-engine's books at once; its thread may go on and what it does then counts for nothing.
+Not held: isolation, memory, and killing; what an agent wrote runs in this very process, and no job
+has a judge. A job that is over its limit or cancelled ends in the engine's books at once; its
+thread may go on and what it does then counts for nothing.
 """
 
 import contextlib
@@ -9,12 +10,13 @@ import importlib
 import threading
 import time
 import traceback
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from rsi_master.adapters.compute.attempt import Attempt
 from rsi_master.adapters.compute.devices import OUTSIDE, Leases, cpu_slots
 from rsi_master.adapters.compute.spool import admit, check_name, lay_out
+from rsi_master.core.errors import Refused
 from rsi_master.core.job import Ending, Job, JobStatus, Program
 from rsi_master.core.ports import ObjectStore
 from rsi_master.core.warm import Ended
@@ -40,6 +42,8 @@ class FakeCompute:
     def submit(self, job: Job) -> None:
         """Start the job in a thread; a known name is left as it is."""
         program = admit(job, self._programs)
+        if job.judge is not None:
+            raise Refused("NO_JUDGE", f"job {job.name}: the engine in memory starts no judges")
         with self._changed:
             if job.name in self._attempts:
                 return
@@ -137,7 +141,10 @@ class FakeCompute:
 def _call(attempt: Attempt) -> int:
     module, _, name = attempt.program.entry.partition(":")
     try:
-        getattr(importlib.import_module(module), name)(attempt.folder)
+        program = getattr(importlib.import_module(module), name)
+        if attempt.job.job_class == "code":
+            return _call_code(program, attempt)
+        program(attempt.folder)
     except SystemExit as end:
         return end.code if isinstance(end.code, int) else int(end.code is not None)
     except Exception:  # noqa: BLE001 - as in a real job: a program's failure is its own
@@ -145,3 +152,11 @@ def _call(attempt: Attempt) -> int:
             (attempt.out / "log.txt").write_text(traceback.format_exc())
         return 1
     return 0
+
+
+def _call_code(program: Callable[[Path, int, int], int], attempt: Attempt) -> int:
+    with (
+        (attempt.out / "made.jsonl").open("wb", 0) as made,
+        (attempt.out / "result.json").open("wb", 0) as result,
+    ):
+        return program(attempt.folder, made.fileno(), result.fileno())

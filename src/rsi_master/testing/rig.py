@@ -21,7 +21,9 @@ from rsi_master.core.model import Value
 from rsi_master.core.run import OwnerStarted, RunOpened
 from rsi_master.core.score import Drawn
 from rsi_master.core.state import State
+from rsi_master.core.warm import JobTier
 from rsi_master.domains.data.actions import DatasetView
+from rsi_master.domains.data.running import PROGRAMS as CODE
 from rsi_master.domains.planning.workers import Assignment, WorkerRef
 from rsi_master.domains.review.actions import RequestedView
 from rsi_master.domains.training.lifecycle import RecipeTrainer, programs
@@ -96,7 +98,9 @@ class Rig:
         compute: type[FakeCompute] = FakeCompute,
         store: MemoryEvents | None = None,
         followers: tuple[Callable[[Event], None], ...] = (),
+        tier: JobTier = "none",
     ) -> None:
+        self.tier: JobTier = tier
         self.contract = contract or sketch_contract()
         self.base = write_checkpoint(folder / "base", BASE_SKILL)
         self.recipes = recipes(self.contract.policy.recipes)
@@ -116,7 +120,7 @@ class Rig:
         self.ledger = self._ledger()
         self.gateway = LocalGateway(self.parts(self.catalogue), self.lock)
         trained = programs(self.recipes, merging=self.contract.policy.merging)
-        known = {**trained, **SAMPLERS}
+        known = {**trained, **SAMPLERS, **CODE}
         slots = self.contract.devices.slots
         self.compute = compute(folder / "spool", self.objects, known, slots=slots)
         self.wake = threading.Event()
@@ -334,9 +338,9 @@ class Rig:
             base=self.objects.put_folder("base", self.base),
             parameters=1,
             sealed=self.sealed.open(),
-            tier="none",
+            tier=self.tier,
             recipes={},
             versions={},
             platform="rig",
         )
-        return opened, OwnerStarted(resumed=False, tier="none", platform="rig")
+        return opened, OwnerStarted(resumed=False, tier=self.tier, platform="rig")

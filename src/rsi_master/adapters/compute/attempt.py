@@ -1,5 +1,6 @@
 """One job as the local engine sees it, and the rules for when it is overdue and how it ended."""
 
+import socket
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -16,7 +17,8 @@ class Attempt:
     """Times are monotonic seconds.
 
     `reason` is set by whoever orders the kill; `position` is a small number that no other running
-    attempt has.
+    attempt has. `link` is the process's end of the line between a job and its judge; of a judge,
+    `judged` is the attempt that asks it, and `then` how that one ended meanwhile.
     """
 
     job: Job
@@ -33,6 +35,9 @@ class Attempt:
     reason: Ending | None = None
     killed_at: float | None = None
     ended: JobStatus | None = None
+    link: socket.socket | None = None
+    judged: "Attempt | None" = None
+    then: tuple[Ending, str] | None = None
 
     @property
     def out(self) -> Path:
@@ -98,6 +103,7 @@ _LIMIT_TEXT: dict[Ending, str] = {
     "timeout": "over its limit of {0.seconds:g} s",
     "stalled": "no sign of life for {0.stall_seconds:g} s",
     "cancelled": "on request",
+    "refused": "its judge's confinement did not hold, see warm.log in the spool folder",
 }
 
 

@@ -1,4 +1,5 @@
 """Jobs on this machine: a spool folder each, leased devices, forked from warm parents, confined.
+Those of class `code` get a cold process, and no device but a CPU.
 
 Local jobs die with the process that owns the engine. After that they are unknown to the next one;
 their folders stay.
@@ -14,7 +15,7 @@ from rsi_master.adapters.compute.attempt import Attempt
 from rsi_master.adapters.compute.devices import OUTSIDE, Leases
 from rsi_master.adapters.compute.spool import admit, check_name, lay_out
 from rsi_master.adapters.compute.supervisor import Supervisor
-from rsi_master.core.errors import Broken
+from rsi_master.core.errors import Broken, Refused
 from rsi_master.core.job import Ending, Job, JobStatus, Program
 from rsi_master.core.ports import ObjectStore
 from rsi_master.core.warm import JobTier
@@ -55,9 +56,12 @@ class LocalCompute:
         """Lay out the folder and start the job; a known name is left as it is.
 
         Raises Broken without a free device or spool, Misuse for a name or program that cannot be,
-        Refused for class `code`. Then nothing runs and no device is held.
+        Refused for class `code` without walls. Then nothing runs and no device is held.
         """
         program = admit(job, self._programs)
+        if (job.job_class == "code" or job.judge is not None) and self._tier == "none":
+            text = "agents' code needs the tier 'namespaces' or 'landlock', and here holds 'none'"
+            raise Refused("JOB_CLASS", f"job {job.name}: {text}")
         with self._changed:
             if job.name in self._attempts:
                 return

@@ -3,6 +3,7 @@
 spool/<name>/job.json    the job, as submitted
              in/         its inputs, read-only, by name
              out/        all that it may write
+             judge/      a folder of the same kind for its judge, if it has one
 """
 
 import re
@@ -11,7 +12,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from rsi_master.core.errors import Broken, Misuse, Refused
-from rsi_master.core.job import Job, Program
+from rsi_master.core.job import Input, Job, Program
 from rsi_master.core.ports import ObjectStore
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}")
@@ -28,9 +29,6 @@ def admit(job: Job, programs: Mapping[str, Program]) -> Program:
     """The job's program, or Misuse or Refused for what an engine on one machine cannot run."""
     for name in (job.name, *(one.name for one in job.inputs)):
         check_name(name)
-    if job.job_class != "recipe":
-        text = f"job {job.name}: class '{job.job_class}' needs a cold sandbox, which is missing"
-        raise Refused("JOB_CLASS", text)
     if job.resources.nodes != 1 or job.resources.devices < 1:
         asked = f"{job.resources.nodes} nodes and {job.resources.devices} devices"
         raise Misuse("JOB_RESOURCES", f"job {job.name} asks {asked}; one node, a device or more")
@@ -39,6 +37,9 @@ def admit(job: Job, programs: Mapping[str, Program]) -> Program:
         known = ", ".join(sorted(programs))
         text = f"job {job.name}: program {job.program!r} is not known; known are {known}"
         raise Misuse("JOB_PROGRAM", text)
+    if program.job_class != job.job_class:
+        text = f"job {job.name} of class '{job.job_class}': {job.program} is '{program.job_class}'"
+        raise Refused("JOB_CLASS", text)
     return program
 
 
@@ -58,6 +59,11 @@ def lay_out(folder: Path, job: Job, objects: ObjectStore) -> None:
 
 def _fill(folder: Path, job: Job, objects: ObjectStore) -> None:
     """Write what the job reads, open to the user that it becomes whatever the umask is."""
+    if job.judge is not None:
+        program = Input(name="program.json", digest=job.judge)
+        judge = job.model_copy(update={"inputs": (program,), "judge": None, "config": {}})
+        (folder / "judge").mkdir()
+        _fill(folder / "judge", judge, objects)
     for name in ("in", "out"):
         (folder / name).mkdir()
     (folder / "job.json").write_text(job.model_dump_json())

@@ -1,7 +1,8 @@
 """The one thread that starts warm parents, hands them jobs, hears how they went, enforces limits.
 
 It alone changes an `Attempt`; other threads send it commands. It never retries a job: a warm
-parent that died is started again for the next job, its own jobs are lost.
+parent that died is started again for the next job, its own jobs are lost. A job of class `code` has
+a cold process to itself, which ends with it.
 """
 
 import os
@@ -15,9 +16,11 @@ from pathlib import Path
 from queue import Empty, SimpleQueue
 
 from rsi_master.adapters.compute.attempt import Attempt
+from rsi_master.adapters.compute.beside import beside
 from rsi_master.adapters.sandbox.parent import Parent
 from rsi_master.core.errors import Broken
 from rsi_master.core.job import Ending
+from rsi_master.core.sealed_wire import FRAME_LIMIT
 from rsi_master.core.warm import Cage, Entered, Failed, Forked, JobTier, Notice, Ready, Run
 
 _TICK_SECONDS = 0.05
@@ -27,14 +30,21 @@ _CPU_MARGIN_SECONDS = 60
 # uids between the ranges that systemd gives to homes and to dynamic users, one a device.
 _FIRST_USER = 60_600
 
+# One process, and files that hold no more than a dataset may.
+_CODE_CAGE = {"processes": 1, "file_mib": FRAME_LIMIT >> 20}
+
 Done = Callable[[Attempt, Ending, str], None]
+
+
+_Key = tuple[str, ...]
 
 
 @dataclass
 class _Crew:
-    """A warm parent and the attempts that were given to it."""
+    """A warm parent and the attempts that were given to it, or a cold process and its one."""
 
     parent: Parent
+    what: str
     attempts: list[Attempt] = field(default_factory=list)
     failure: str = ", see warm.log in the spool folder"
 
@@ -58,7 +68,8 @@ class Supervisor(threading.Thread):
         self._selector = selectors.DefaultSelector()
         self._selector.register(self._wake, selectors.EVENT_READ)
         self._cancelled_early: set[str] = set()
-        self._crews: dict[tuple[str, tuple[str, ...]], _Crew] = {}
+        self._crews: dict[_Key, _Crew] = {}
+        self._judges: dict[str, Attempt] = {}
 
     def add(self, attempt: Attempt) -> None:
         """Run it."""
@@ -132,24 +143,41 @@ class Supervisor(threading.Thread):
         if attempt.job.name in self._cancelled_early:
             self._done(attempt, "cancelled", "before it was started")
             return
-        key = (attempt.program.runtime, attempt.program.preload)
+        if attempt.job.judge is not None:
+            self._judges[attempt.job.name] = beside(attempt)
+            self._join(self._judges[attempt.job.name])
+            if attempt.job.name not in self._judges:
+                self._end(attempt, "lost", "its judge could not be started")
+                return
+        self._join(attempt)
+
+    def _join(self, attempt: Attempt) -> None:
+        """Give it to the process that will run it, which is started if there is none yet."""
+        key = _key(attempt)
         crew = self._crews.get(key)
         if crew is None:
             try:
-                parent = Parent(self._pythons[key[0]], key[1], self._log)
+                crew = self._crews[key] = self._crew(attempt)
             except Broken as error:
-                self._done(attempt, "lost", error.message)
+                self._end(attempt, "lost", error.message)
                 return
-            crew = self._crews[key] = _Crew(parent)
-            self._selector.register(parent, selectors.EVENT_READ, (key, crew))
+            self._selector.register(crew.parent, selectors.EVENT_READ, (key, crew))
         crew.attempts.append(attempt)
+
+    def _crew(self, attempt: Attempt) -> _Crew:
+        program = attempt.program
+        python = self._pythons[program.runtime]
+        if attempt.job.job_class == "code":
+            return _Crew(Parent.cold(python, self._log), "the cold process")
+        return _Crew(Parent.warm(python, program.preload, self._log), "the warm parent")
 
     def _dispatch(self, crew: _Crew) -> None:
         if crew.parent.ready:
             for attempt in crew.attempts:
                 if attempt.sent is None:
                     attempt.sent = time.monotonic()
-                    crew.parent.run(self._order(attempt))
+                    crew.parent.run(self._order(attempt), attempt.link)
+                    _let_go(attempt)
 
     def _order(self, attempt: Attempt) -> Run:
         resources = attempt.job.resources
@@ -159,11 +187,14 @@ class Supervisor(threading.Thread):
             memory_mib=resources.memory_mib,
             cpu_seconds=int(resources.seconds) * max(1, resources.devices) + _CPU_MARGIN_SECONDS,
         )
+        if attempt.job.job_class == "code":
+            cage = cage.model_copy(update=_CODE_CAGE)
         return Run(
             name=attempt.job.name,
             folder=str(attempt.folder),
             entry=attempt.program.entry,
             cage=cage,
+            linked=attempt.link is not None,
             visible_gpus=tuple(one for one in attempt.devices if one.startswith("GPU-")),
         )
 
@@ -186,10 +217,14 @@ class Supervisor(threading.Thread):
         crew, attempt = self._find(name)
         if crew is None or attempt is None:
             self._cancelled_early.add(name)
-        elif attempt.sent is None:
-            self._finish(crew, attempt, "cancelled", "before it was started")
+        else:
+            self._halt(crew, attempt, "cancelled")
+
+    def _halt(self, crew: _Crew, attempt: Attempt, reason: Ending) -> None:
+        if attempt.sent is None:
+            self._finish(crew, attempt, reason, "before it was started")
         elif attempt.killed_at is None:
-            self._kill(crew, attempt, "cancelled")
+            self._kill(crew, attempt, reason)
 
     def _find(self, name: str) -> tuple[_Crew | None, Attempt | None]:
         for crew in self._crews.values():
@@ -198,14 +233,14 @@ class Supervisor(threading.Thread):
                     return crew, attempt
         return None, None
 
-    def _hear(self, key: tuple[str, tuple[str, ...]], crew: _Crew) -> None:
+    def _hear(self, key: _Key, crew: _Crew) -> None:
         notices = crew.parent.notices()
         for notice in notices or ():
             self._note(crew, notice)
         if notices is None:
             self._selector.unregister(crew.parent)
             del self._crews[key]
-            self._disband(crew, "lost", f"the warm parent is gone{crew.failure}")
+            self._disband(crew, "lost", f"{crew.what} is gone{crew.failure}")
 
     def _note(self, crew: _Crew, notice: Notice) -> None:
         if isinstance(notice, Failed):
@@ -225,10 +260,50 @@ class Supervisor(threading.Thread):
 
     def _finish(self, crew: _Crew, attempt: Attempt, ending: Ending, detail: str) -> None:
         crew.attempts.remove(attempt)
-        self._done(attempt, ending, detail)
+        if attempt.job.job_class == "code" and attempt.sent is None:
+            crew.parent.abort()  # it waits for an order that will not come
+        self._end(attempt, ending, detail)
+
+    def _end(self, attempt: Attempt, ending: Ending, detail: str) -> None:
+        """Tell the end of an attempt, once its judge is gone too."""
+        _let_go(attempt)
+        if attempt.judged is not None:
+            self._end_judge(attempt, attempt.judged, ending)
+            return
+        judge = self._judges.get(attempt.job.name)
+        crew, _ = self._find(judge.job.name) if judge is not None else (None, None)
+        if judge is None or crew is None:
+            self._done(attempt, ending, detail)
+            return
+        judge.then = (ending, detail)
+        self._halt(crew, judge, "cancelled")
+
+    def _end_judge(self, judge: Attempt, judged: Attempt, ending: Ending) -> None:
+        """A job whose judge was not confined is over; one whose judge died finds out by asking."""
+        del self._judges[judged.job.name]
+        if judge.then is not None:
+            self._done(judged, *judge.then)
+            return
+        crew, _ = self._find(judged.job.name)
+        if ending in ("refused", "lost") and crew is not None:
+            self._halt(crew, judged, "refused")
 
     def _disband(self, crew: _Crew, ending: Ending, detail: str) -> None:
         """End the parent, kill what it may have left, and give each of its attempts an ending."""
         crew.parent.end(tuple(one.group for one in crew.attempts if one.group is not None))
         for attempt in list(crew.attempts):
             self._finish(crew, attempt, attempt.reason or ending, detail)
+
+
+def _let_go(attempt: Attempt) -> None:
+    """Close the end of the line that the process has by now, or will never have."""
+    if attempt.link is not None:
+        attempt.link.close()
+        attempt.link = None
+
+
+def _key(attempt: Attempt) -> _Key:
+    """Equal for jobs that share a parent."""
+    if attempt.job.job_class == "code":
+        return "cold", attempt.job.name
+    return "warm", attempt.program.runtime, *attempt.program.preload

@@ -1,8 +1,6 @@
-"""Actions on the data pool: list, inspect, add, derive, filter."""
+"""Actions on the data pool: list, inspect, add, derive."""
 
 import random
-from collections.abc import Iterable
-from itertools import repeat
 from typing import Annotated, Self
 
 from pydantic import Field, model_validator
@@ -13,10 +11,9 @@ from rsi_master.core.contract import Contract
 from rsi_master.core.dataset import DatasetRefused, DatasetRegistered, Source
 from rsi_master.core.errors import Misuse
 from rsi_master.core.model import Value
-from rsi_master.core.sealed import Bucket, Points, ScanReport
+from rsi_master.core.sealed import Bucket, ScanReport
 from rsi_master.core.sealed_wire import FRAME_LIMIT
-from rsi_master.domains.data.filters import Filter, sift
-from rsi_master.domains.data.pool import parse, points, register
+from rsi_master.domains.data.pool import parse, register
 from rsi_master.expos.catalogue import Desk, Entry, Outcome, Question, Rule, Whole
 
 EVERYBODY = (Role.MAIN, Role.WORKER, Role.REVIEWER, Role.OPERATOR)
@@ -199,23 +196,7 @@ def _repeated(action: Derive, blobs: list[bytes]) -> list[AnyRow]:
     return [row for blob, number in zip(blobs, times, strict=True) for row in parse(blob) * number]
 
 
-def _sift(action: Filter, desk: Desk) -> DatasetRegistered | DatasetRefused:
-    parent = known(desk, action.dataset)
-    rows = parse(desk.objects.get_bytes(action.dataset))
-    verified: Iterable[Points] = (
-        points(rows, desk.sealed) if action.verified else repeat((), len(rows))
-    )
-    found = sift(rows, tuple(verified), action)
-    conditions = action.model_dump(mode="json", exclude={"dataset"}, exclude_defaults=True)
-    source = Source(
-        origin=parent.source.origin,
-        parents=(action.dataset,),
-        operation={"filter": conditions, "removed": found.removed},
-    )
-    return register(found.kept, source, desk.caller.node, desk.sealed, desk.objects, copies=True)
-
-
-def _record(_action: Add | Derive | Filter, desk: Desk) -> Outcome:
+def _record(_action: Add | Derive, desk: Desk) -> Outcome:
     """Reading, scanning and storing happened before, without the lock."""
     return Outcome(desk.prepared, (desk.prepared,))
 
@@ -238,9 +219,10 @@ def registered(
     return describe(record)
 
 
-def _registered_exactly(
+def registered_exactly(
     record: DatasetRegistered | DatasetRefused, contract: Contract
 ) -> OperatorDatasetView | RefusedView:
+    """The view of it for the operator."""
     view = registered(record, contract)
     if isinstance(view, RefusedView):
         return view
@@ -274,21 +256,6 @@ def _alike(question: Question) -> str | None:
     return None
 
 
-def _has_answers(question: Question) -> str | None:
-    """A dataset that the pool lacks is the handler's to name."""
-    fact = question.state.datasets.get(question.action.dataset)
-    if fact is None or fact.holds != "prompts" or not question.action.reads_answers():
-        return None
-    return f"dataset {fact.artifact.digest[:19]} holds prompts, which have no completion to judge"
-
-
-def _verifier_is_there(question: Question) -> str | None:
-    opened = question.state.opened
-    if not question.action.verified or (opened is not None and opened.sealed.verifier):
-        return None
-    return "verified needs an open verifier, and the benchmark has none"
-
-
 def capped(question: Question) -> str | None:
     """The contract bounds the data submissions of a run."""
     cap = question.contract.policy.submissions
@@ -300,7 +267,7 @@ def capped(question: Question) -> str | None:
 WRITERS = {
     Role.MAIN: registered,
     Role.WORKER: registered,
-    Role.OPERATOR: _registered_exactly,
+    Role.OPERATOR: registered_exactly,
 }
 
 ENTRIES = (
@@ -308,7 +275,6 @@ ENTRIES = (
     Entry(Inspect, _inspect, dict.fromkeys(EVERYBODY, Whole(RowsView))),
     Entry(Add, _record, WRITERS, prepare=_take),
     Entry(Derive, _record, WRITERS, prepare=_mix),
-    Entry(Filter, _record, WRITERS, prepare=_sift),
 )
 RULES = (
     Rule("source", Add, _only_named),
@@ -316,7 +282,4 @@ RULES = (
     Rule("submissions", Add, capped),
     Rule("kinds", Derive, _alike),
     Rule("submissions", Derive, capped),
-    Rule("kinds", Filter, _has_answers),
-    Rule("verifier", Filter, _verifier_is_there),
-    Rule("submissions", Filter, capped),
 )

@@ -23,6 +23,7 @@ class Filter(Action):
     and pairs whose rejected answer it knows to be right; rows that it does not know stay, unless
     `unknown` drops them. `shortest` and `longest` bound each completion in characters. `distinct`
     keeps equal rows once, `distinct_prompts` the first row of each prompt, `limit` the first rows.
+    `verifier` names a program that takes the place of the benchmark's; it costs device seconds.
     """
 
     name = "data.filter"
@@ -30,6 +31,7 @@ class Filter(Action):
 
     dataset: Digest
     verified: bool = False
+    verifier: Digest | None = None
     unknown: Literal["keep", "drop"] = "keep"
     shortest: Chars | None = None
     longest: Chars | None = None
@@ -44,6 +46,8 @@ class Filter(Action):
             raise ValueError(f"name a condition: {', '.join(CONDITIONS)}")
         if self.unknown == "drop" and not self.verified:
             raise ValueError("unknown says what verified does; set verified too")
+        if self.verifier is not None and not self.verified:
+            raise ValueError("verifier says what verified asks; set verified too")
         if self.longest is not None and self.longest < (self.shortest or 0):
             raise ValueError(f"no completion has {self.shortest} to {self.longest} characters")
         return self

@@ -192,6 +192,7 @@ def domain(recipes: Sequence[Recipe]) -> Domain:
             Rule("kind", submit, rules.data_is_of_its_kind),
             Rule("demonstrations", submit, rules.demonstrations_have_a_use),
             Rule("verifier", submit, rules.verifier_is_there),
+            Rule("judge", submit, rules.judge_is_there),
             *(rule for one in (submit, Merge) for rule in _after(one)),
             Rule("scope", Inspect, rules.experiment_is_in_sight),
             Rule("owner", Cancel, rules.experiment_is_own),

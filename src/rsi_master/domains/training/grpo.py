@@ -4,9 +4,17 @@ from typing import Annotated, ClassVar, Final, Literal
 
 from pydantic import Field
 
-from rsi_master.core.artifact import RowKind
+from rsi_master.core.artifact import Digest, RowKind
 from rsi_master.core.job import MODELS, Program
-from rsi_master.core.pace import START_SECONDS, Answer, Temperature, pace, sampling_seconds
+from rsi_master.core.pace import (
+    JUDGED_PER_SECOND,
+    START_SECONDS,
+    Answer,
+    Temperature,
+    pace,
+    sampling_seconds,
+)
+from rsi_master.core.program import ProgramKind
 from rsi_master.core.recipe import Recipe
 from rsi_master.domains.training.tuning import Length, Rate, Steps, Tuning
 
@@ -17,12 +25,15 @@ class GrpoSpec(Tuning):
     mean of their group.
 
     `beta` weighs the divergence from the checkpoint that is continued. A prompt of more than
-    `max_length` tokens, or one that the verifier does not know, is dropped and counted.
+    `max_length` tokens, or one that the verifier does not know, is dropped and counted. `reward`
+    names a program, a reward or verifier, that takes the place of the benchmark's verifier.
     """
 
     objective: ClassVar[str] = "grpo"
     takes: ClassVar[RowKind] = "prompts"
     verified: ClassVar[bool] = True
+    judged_in: ClassVar[str | None] = "reward"
+    judged_by: ClassVar[tuple[ProgramKind, ...]] = ("reward", "verifier")
 
     name: Literal["grpo"] = "grpo"
     learning_rate: Rate = 1e-6
@@ -33,6 +44,11 @@ class GrpoSpec(Tuning):
     answer_tokens: Answer = 128
     max_length: Length = 256
     beta: Annotated[float, Field(ge=0, le=10)] = 0.0
+    reward: Digest | None = None
+
+    def idle(self) -> set[str]:
+        """Without a program that field has no effect."""
+        return super().idle() | (set() if self.reward else {"reward"})
 
     def planned_steps(self, rows: int) -> int:
         """`steps`; 0 without rows."""
@@ -43,7 +59,8 @@ class GrpoSpec(Tuning):
         answers = self.prompts * self.samples
         tokens = self.steps * answers * (self.max_length + self.answer_tokens)
         drawing = sampling_seconds(self.steps, self.answer_tokens, answers, parameters)
-        return START_SECONDS + drawing + tokens * pace(parameters) * 4 / 3
+        judging = (rows + self.steps * answers) / JUDGED_PER_SECOND if self.reward else 0.0
+        return START_SECONDS + drawing + tokens * pace(parameters) * 4 / 3 + judging
 
 
 GRPO: Final = Recipe(

@@ -40,7 +40,7 @@ class RecipeTrainer:
             spec=spec,
             seed=experiment.seed,
             threads=self._threads,
-            verifier=self._verifier if spec.verified else None,
+            verifier=self._verifier if spec.verified and spec.judge is None else None,
         )
         return Job(
             name=name,
@@ -62,6 +62,7 @@ class RecipeTrainer:
                     for name, digest in zip(DATA, experiment.data, strict=False)
                 ),
             ),
+            judge=spec.judge,
             resources=Resources(seconds=seconds, memory_mib=MEMORY_MIB),
         )
 

@@ -4,9 +4,10 @@ from typing import Annotated, ClassVar, Final, Literal
 
 from pydantic import Field
 
-from rsi_master.core.artifact import RowKind
+from rsi_master.core.artifact import Digest, RowKind
 from rsi_master.core.job import MODELS, Program
 from rsi_master.core.pace import (
+    JUDGED_PER_SECOND,
     SAMPLING_BATCH,
     START_SECONDS,
     Answer,
@@ -14,6 +15,7 @@ from rsi_master.core.pace import (
     pace,
     sampling_seconds,
 )
+from rsi_master.core.program import ProgramKind
 from rsi_master.core.recipe import Recipe
 from rsi_master.domains.training.tuning import Batch, Length, Steps, Tuning
 
@@ -24,12 +26,15 @@ class RejectionSpec(Tuning):
     that was kept so far and on the demonstrations, if any are given.
 
     An answer has at most `answer_tokens` tokens; what is longer than `max_length` with its prompt
-    is dropped and counted. The learning rate runs through its schedule in each round.
+    is dropped and counted. The learning rate runs through its schedule in each round. `verifier`
+    names a program, a verifier or reward, that takes the place of the benchmark's.
     """
 
     objective: ClassVar[str] = "rejection"
     takes: ClassVar[RowKind] = "prompts"
     verified: ClassVar[bool] = True
+    judged_in: ClassVar[str | None] = "verifier"
+    judged_by: ClassVar[tuple[ProgramKind, ...]] = ("verifier", "reward")
     demonstrated: ClassVar[bool] = True
 
     name: Literal["rejection"] = "rejection"
@@ -41,6 +46,11 @@ class RejectionSpec(Tuning):
     steps: Steps = 100
     batch_size: Batch = 32
     max_length: Length = 256
+    verifier: Digest | None = None
+
+    def idle(self) -> set[str]:
+        """Without a program that field has no effect."""
+        return super().idle() | (set() if self.verifier else {"verifier"})
 
     def planned_steps(self, rows: int) -> int:
         """`steps` in each round; 0 without rows."""
@@ -51,7 +61,9 @@ class RejectionSpec(Tuning):
         tokens = self.rounds * self.steps * self.batch_size * self.max_length
         batches = self.rounds * (self.prompts * self.samples / SAMPLING_BATCH + 1)
         drawing = sampling_seconds(batches, self.answer_tokens, SAMPLING_BATCH, parameters)
-        return START_SECONDS + drawing + tokens * pace(parameters)
+        answers = rows + self.rounds * self.prompts * self.samples
+        judging = answers / JUDGED_PER_SECOND if self.verifier else 0.0
+        return START_SECONDS + drawing + tokens * pace(parameters) + judging
 
 
 REJECTION: Final = Recipe(

@@ -61,9 +61,28 @@ def demonstrations_have_a_use(question: Question) -> str | None:
 def verifier_is_there(question: Question) -> str | None:
     """A recipe that learns from a verifier needs a benchmark that has an open one."""
     opened, recipe = question.state.opened, question.action.recipe
+    if recipe.judge is not None:
+        return None
     if not recipe.verified or (opened is not None and opened.sealed.verifier):
         return None
     return f"recipe {recipe.name} needs an open verifier, and the benchmark has none"
+
+
+def judge_is_there(question: Question) -> str | None:
+    """A program that judges is one of the run, of a kind that the recipe asks, and behind walls."""
+    recipe, opened = question.action.recipe, question.state.opened
+    program = recipe.judge
+    if program is None:
+        return None
+    known = question.state.programs.get(program)
+    if known is None:
+        return f"program {program[:19]} is not in the run; see program.list"
+    if known.kind not in recipe.judged_by:
+        wanted = " or a ".join(recipe.judged_by)
+        return f"program {program[:19]} is a {known.kind}, and {recipe.name} asks a {wanted}"
+    if opened is not None and opened.tier == "none":
+        return "agents' code runs under the tiers 'namespaces' and 'landlock', and here is 'none'"
+    return None
 
 
 def merging_is_allowed(question: Question) -> str | None:

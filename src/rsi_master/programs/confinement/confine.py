@@ -38,7 +38,7 @@ def _enter_namespaces(plan: Confinement) -> Inside:
         step = f"new root, {error.filename}"
         raise ConfinementError(step, "file operation", error.errno or 0) from error
     process.become(_user(plan))
-    seccomp.restrict(in_pid_namespace=True)
+    seccomp.restrict(in_pid_namespace=True, alone=plan.alone)
     os.chdir(namespaces.INSIDE.folder)
     return namespaces.INSIDE
 
@@ -49,7 +49,7 @@ def _enter_landlock(plan: Confinement) -> Inside:
     # it may search them, and Landlock alone decides what can be read.
     process.become(user, keep=() if user is None else (kernel.CAP_DAC_READ_SEARCH,))
     landlock.restrict(plan)
-    seccomp.restrict(in_pid_namespace=False)
+    seccomp.restrict(in_pid_namespace=False, alone=plan.alone)
     return _enter_nothing(plan)
 
 

@@ -28,6 +28,19 @@ def python_paths() -> tuple[Path, ...]:
     return tuple(dict.fromkeys(path for path in kept if not _inside_another(path, kept)))
 
 
+def standard_library() -> tuple[Path, ...]:
+    """Existing folders of the interpreter's own modules: all that agents' code may import from."""
+    found = [Path(sysconfig.get_paths()[scheme]) for scheme in ("stdlib", "platstdlib")]
+    kept = [path for path in found if path.exists()]
+    return tuple(dict.fromkeys(path for path in kept if not _inside_another(path, kept)))
+
+
+def packages_inside() -> tuple[Path, ...]:
+    """Folders of installed packages that lie in the standard library's."""
+    found = (path for top in standard_library() for path in sorted(top.glob("*-packages")))
+    return tuple(dict.fromkeys(path.resolve() for path in found))
+
+
 def covered_paths() -> tuple[Path, ...]:
     """Folders of the covered packages, wherever a Python that a job may read has them installed."""
     tops = [Path(folder) for folder in rsi_master.__path__]

@@ -52,7 +52,7 @@ def restrict(plan: Confinement) -> None:
         _allow_around(ruleset, path, plan.covered)
     for path in (plan.folder / "in", plan.folder / "job.json", *map(Path, _PROC)):
         _allow(ruleset, path, _READ & handled)
-    for path in (plan.folder / "out", plan.folder / "scratch"):
+    for path in () if plan.alone else (plan.folder / "out", plan.folder / "scratch"):
         _allow(ruleset, path, writable)
     for path in (*map(Path, _DEVICES), *plan.devices):
         _allow(ruleset, path, (_READ_FILE | _WRITE_FILE | _IOCTL_DEVICE) & handled)

@@ -2,7 +2,8 @@
 of tmpfs that holds read-only binds of what the plan names, and empty folders over what it covers.
 
 The job sees `/job/{job.json,in,out}`, `/tmp`, `/dev` with five nodes, its own `/proc`, and the
-interpreter's paths where they are on the host. No network interface is up, not even loopback.
+interpreter's paths where they are on the host; one that is `alone` finds nothing there that it may
+write. No network interface is up, not even loopback.
 """
 
 import os
@@ -50,8 +51,12 @@ def build_root(plan: Confinement) -> None:
     size = f"size={plan.scratch_bytes}"
     kernel.mount("private mounts", None, Path("/"), "", kernel.MS_REC | kernel.MS_PRIVATE, "")
     kernel.mount("new root", None, root, "tmpfs", _TMPFS_FLAGS, "mode=755,size=16m")
-    _tmpfs(root / "tmp", f"mode=1777,{size}")
-    _devices(root, plan, size)
+    for name in ("tmp", "dev/shm"):
+        if plan.alone:
+            _make_folder(root / name)
+        else:
+            _tmpfs(root / name, f"mode=1777,{size}")
+    _devices(root, plan)
     for path in plan.readable:
         _bind(path, root / path.relative_to("/"), _READ_ONLY)
     for path in plan.readable:
@@ -59,7 +64,8 @@ def build_root(plan: Confinement) -> None:
             _cover(root, place)
     for name in ("job.json", "in"):
         _bind(plan.folder / name, root / "job" / name, _READ_ONLY)
-    _bind(plan.folder / "out", root / "job/out", _OUTPUT)
+    output = _OUTPUT | (kernel.ATTR_RDONLY if plan.alone else 0)
+    _bind(plan.folder / "out", root / "job/out", output)
     _make_folder(root / "proc")
     proc_flags = _TMPFS_FLAGS | kernel.MS_NOEXEC | kernel.MS_RDONLY
     kernel.mount("new /proc", None, root / "proc", "proc", proc_flags, "")
@@ -69,10 +75,9 @@ def build_root(plan: Confinement) -> None:
     socket.sethostname("job")
 
 
-def _devices(root: Path, plan: Confinement, size: str) -> None:
+def _devices(root: Path, plan: Confinement) -> None:
     for name in (*(Path("/dev", one) for one in _DEVICES), *plan.devices):
         _bind(name, root / name.relative_to("/"), 0)
-    _tmpfs(root / "dev/shm", f"mode=1777,{size}")
     (root / "dev/fd").symlink_to("/proc/self/fd")
 
 

@@ -18,6 +18,8 @@ class Confinement:
     `covered` existing folders whose contents stay closed although they lie inside those.
     `memory_bytes` is an allowance above what the process holds already; None sets no ceiling.
     `user` is the uid and gid that a root process becomes; an ordinary process keeps its own.
+    `alone` is for code that nobody vouches for: it writes only to descriptors that are open, has no
+    scratch, and makes no process, thread, signal, socket or shared memory.
     """
 
     tier: Tier
@@ -31,6 +33,7 @@ class Confinement:
     cpu_seconds: int = 3600
     scratch_bytes: int = 1 << 30
     devices: tuple[Path, ...] = ()
+    alone: bool = False
 
 
 @dataclass(frozen=True)

@@ -70,6 +70,71 @@ _DENIED: dict[str, tuple[int, int | None]] = {
 }
 # Without a pid namespace a process could leave its group and outlive the job.
 _LEAVE_GROUP: dict[str, tuple[int, int | None]] = {"setpgid": (109, 154), "setsid": (112, 157)}
+# What code that nobody vouches for has no use for: another process or thread, a signal, a socket or
+# a descriptor sent over one, memory that no ceiling counts, modes and owners of the user's files.
+_NOT_ALONE: dict[str, tuple[int, int | None]] = {
+    "bind": (49, 200),
+    "chmod": (90, None),
+    "chown": (92, None),
+    "clone": (56, 220),
+    "connect": (42, 203),
+    "execve": (59, 221),
+    "execveat": (322, 281),
+    "fchmod": (91, 52),
+    "fchmodat": (268, 53),
+    "fchmodat2": (452, 452),
+    "fchown": (93, 55),
+    "fchownat": (260, 54),
+    "fork": (57, None),
+    "fremovexattr": (199, 16),
+    "fsetxattr": (190, 7),
+    "futimesat": (261, None),
+    "ioprio_set": (251, 30),
+    "kill": (62, 129),
+    "lchown": (94, None),
+    "lremovexattr": (198, 15),
+    "lsetxattr": (189, 6),
+    "memfd_create": (319, 279),
+    "memfd_secret": (447, 447),
+    "migrate_pages": (256, 238),
+    "move_pages": (279, 239),
+    "mq_open": (240, 180),
+    "msgget": (68, 186),
+    "pidfd_open": (434, 434),
+    "pidfd_send_signal": (424, 424),
+    "recvmmsg": (299, 243),
+    "recvmsg": (47, 212),
+    "removexattr": (197, 14),
+    "rt_sigqueueinfo": (129, 138),
+    "rt_tgsigqueueinfo": (297, 240),
+    "sched_setaffinity": (203, 122),
+    "sched_setattr": (314, 274),
+    "sched_setparam": (142, 118),
+    "sched_setscheduler": (144, 119),
+    "semget": (64, 190),
+    "sendmmsg": (307, 269),
+    "sendmsg": (46, 211),
+    "sendto": (44, 206),
+    "setpriority": (141, 140),
+    "setxattr": (188, 5),
+    "shmat": (30, 196),
+    "shmget": (29, 194),
+    "socket": (41, 198),
+    "socketpair": (53, 199),
+    "tgkill": (234, 131),
+    "tkill": (200, 130),
+    "utime": (132, None),
+    "utimensat": (280, 88),
+    "utimes": (235, None),
+    "vfork": (58, None),
+}
+# Ways to have the kernel signal, lease or limit another process of the user: who gets the signals
+# of a descriptor, and limits by process id.
+_OWNERSHIP: dict[str, tuple[tuple[int, int | None], tuple[int, ...]]] = {
+    "fcntl": ((72, 25), (8, 10, 15, 1024, 1026)),  # SETOWN, SETSIG, SETOWN_EX, SETLEASE, NOTIFY
+    "ioctl": ((16, 29), (0x8901, 0x8902)),  # FIOSETOWN, SIOCSPGRP
+}
+_PRLIMIT = (302, 261)
 _CLONE, _CLONE3, _SOCKET = (56, 220), (435, 435), (41, 198)
 
 _NAMESPACE_FLAGS = (
@@ -85,7 +150,7 @@ _ARCHITECTURE = {"x86_64": 0xC000003E, "aarch64": 0xC00000B7}
 _X32_BIT = 0x40000000
 
 _LOAD, _EQUAL, _AT_LEAST, _ANY_BIT, _RETURN = 0x20, 0x15, 0x35, 0x45, 0x06
-_OFFSET_NUMBER, _OFFSET_ARCH, _OFFSET_FIRST_ARGUMENT = 0, 4, 16
+_OFFSET_NUMBER, _OFFSET_ARCH, _OFFSET_FIRST_ARGUMENT, _OFFSET_SECOND_ARGUMENT = 0, 4, 16, 24
 _ALLOW, _KILL, _ERRNO = 0x7FFF0000, 0x80000000, 0x00050000
 _MODE_FILTER = 2
 
@@ -96,13 +161,14 @@ class _Program(ctypes.Structure):
     _fields_ = [("length", ctypes.c_ushort), ("filter", ctypes.c_char_p)]
 
 
-def restrict(*, in_pid_namespace: bool) -> None:
+def restrict(*, in_pid_namespace: bool, alone: bool = False) -> None:
     """Install the filter on the calling thread and its future children; needs no_new_privs.
 
     In a pid namespace AF_UNIX sockets stay (the mount and net namespaces hold them); without one
-    no socket can be made but a socketpair.
+    no socket can be made but a socketpair. A process that is `alone` stays the only one.
     """
-    program = b"".join(struct.pack("HBBI", *one) for one in _instructions(in_pid_namespace))
+    code = _instructions(in_pid_namespace, alone)
+    program = b"".join(struct.pack("HBBI", *one) for one in code)
     holder = _Program(len(program) // 8, program)
     kernel.prctl("no new privileges", kernel.PR_SET_NO_NEW_PRIVS, 1)
     libc = ctypes.CDLL(None, use_errno=True)
@@ -110,7 +176,7 @@ def restrict(*, in_pid_namespace: bool) -> None:
         raise ConfinementError("seccomp filter", "prctl(PR_SET_SECCOMP)", ctypes.get_errno())
 
 
-def _instructions(in_pid_namespace: bool) -> list[_Instruction]:
+def _instructions(in_pid_namespace: bool, alone: bool = False) -> list[_Instruction]:
     architecture = _ARCHITECTURE.get(kernel.MACHINE)
     if architecture is None:
         raise ConfinementError("seccomp filter", f"architecture {kernel.MACHINE}", 0)
@@ -123,8 +189,12 @@ def _instructions(in_pid_namespace: bool) -> list[_Instruction]:
         _refuse(errno.ENOSYS),
     ]
     denied = _DENIED if in_pid_namespace else {**_DENIED, **_LEAVE_GROUP}
-    for pair in denied.values():
+    for pair in (*denied.values(), *(_NOT_ALONE.values() if alone else ())):
         code += _rule(pair, [_refuse(errno.EPERM)])
+    if alone:
+        for pair, commands in _OWNERSHIP.values():
+            code += _rule(pair, _but(commands))
+        code += _rule(_PRLIMIT, _unless((_EQUAL, 1, 0, 0)))
     code += _rule(_CLONE3, [_refuse(errno.ENOSYS)])
     code += _rule(_CLONE, _unless((_ANY_BIT, 0, 1, _NAMESPACE_FLAGS)))
     if in_pid_namespace:
@@ -147,6 +217,13 @@ def _unless(test: _Instruction) -> list[_Instruction]:
         _refuse(errno.EACCES),
         (_RETURN, 0, 0, _ALLOW),
     ]
+
+
+def _but(commands: tuple[int, ...]) -> list[_Instruction]:
+    """Refuse these values of the second argument, allow all others."""
+    tests = [(one, _refuse(errno.EPERM)) for one in commands]
+    steps = [step for one, refuse in tests for step in ((_EQUAL, 0, 1, one), refuse)]
+    return [(_LOAD, 0, 0, _OFFSET_SECOND_ARGUMENT), *steps, (_RETURN, 0, 0, _ALLOW)]
 
 
 def _rule(pair: tuple[int, int | None], body: list[_Instruction]) -> list[_Instruction]:

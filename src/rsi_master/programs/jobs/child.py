@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Literal, NoReturn
 
 from rsi_master.core.model import Value
-from rsi_master.core.warm import Run
+from rsi_master.core.warm import JUDGE_DESCRIPTOR, Run
 from rsi_master.programs.confinement import (
     Confinement,
     ConfinementError,
@@ -39,10 +39,10 @@ class Report(Value):
     detail: str = ""
 
 
-def run(order: Run, link: socket.socket) -> NoReturn:
-    """Carry out the order in this freshly forked process and end it."""
+def run(order: Run, link: socket.socket, judge: int | None = None) -> NoReturn:
+    """Carry out the order in this freshly forked process and end it; `judge` is the line to one."""
     try:
-        _confine_and_run(order, link)
+        _confine_and_run(order, link, () if judge is None else (judge,))
     except ConfinementError as error:
         _send(link, Report(state="refused", detail=str(error)))
     except BaseException as error:  # noqa: BLE001 - nothing may unwind into the warm parent's loop
@@ -51,18 +51,24 @@ def run(order: Run, link: socket.socket) -> NoReturn:
         os._exit(1)
 
 
-def _confine_and_run(order: Run, link: socket.socket) -> None:
+def _confine_and_run(order: Run, link: socket.socket, judge: tuple[int, ...]) -> None:
     plan = _plan(order)
     hand_over(plan.folder, plan.user)
     _redirect(plan.folder / "out" / "log.txt", plan.user)
 
     def watch(job: int) -> NoReturn:
+        for descriptor in judge:
+            os.close(descriptor)
         _watch(job, link)
 
-    inside = confine(plan, (*_STANDARD, link.fileno()), watch)
+    inside = confine(plan, (*_STANDARD, link.fileno(), *judge), watch)
     _set_environment(inside, order.visible_gpus)
     _send(link, Report(state="entered"))
     link.close()
+    for descriptor in judge:
+        os.dup2(descriptor, JUDGE_DESCRIPTOR)
+        if descriptor != JUDGE_DESCRIPTOR:
+            os.close(descriptor)
     os._exit(_call(order.entry, inside.folder))
 
 

@@ -14,7 +14,7 @@ from trl import GRPOConfig, GRPOTrainer
 from rsi_master.core.artifact import Prompt
 from rsi_master.domains.training.config import TrainConfig
 from rsi_master.domains.training.grpo import GrpoSpec
-from rsi_master.programs.jobs import checkpoint, rows, training, verifier
+from rsi_master.programs.jobs import checkpoint, judge, rows, training, verifier
 from rsi_master.programs.jobs.result import Untrainable
 from rsi_master.programs.jobs.training import Counting, Heartbeat, Work
 from rsi_master.programs.jobs.verifier import Verifier
@@ -56,7 +56,7 @@ def run(folder: Path) -> None:
 
 def _train(work: Work[GrpoSpec]) -> PreTrainedModel | PeftModel:
     spec, found = work.spec, rows.load(work.inputs, Prompt)
-    verify = verifier.load(work.config.verifier, found)
+    verify = judge.load(found) if spec.reward else verifier.load(work.config.verifier, found)
     known = verifier.known(found, verify, work.progress.dropped)
     fits = rows.fitting(known, work.tokenizer, spec.max_length, work.progress.dropped)
     steps = work.plan(len(fits))

@@ -12,7 +12,15 @@ from rsi_master.core.artifact import Prompt, Row
 from rsi_master.core.failure import Drop
 from rsi_master.domains.training.config import TrainConfig
 from rsi_master.domains.training.rejection import RejectionSpec
-from rsi_master.programs.jobs import checkpoint, rows, sampling, supervised, training, verifier
+from rsi_master.programs.jobs import (
+    checkpoint,
+    judge,
+    rows,
+    sampling,
+    supervised,
+    training,
+    verifier,
+)
 from rsi_master.programs.jobs.result import Untrainable
 from rsi_master.programs.jobs.sampling import Sampling
 from rsi_master.programs.jobs.training import Work
@@ -26,7 +34,7 @@ def run(folder: Path) -> None:
 
 def _train(work: Work[RejectionSpec]) -> PreTrainedModel | PeftModel:
     spec, dropped, found = work.spec, work.progress.dropped, rows.load(work.inputs, Prompt)
-    verify = verifier.load(work.config.verifier, found)
+    verify = judge.load(found) if spec.verifier else verifier.load(work.config.verifier, found)
     known = verifier.known(found, verify, dropped)
     asked = rows.fitting(known, work.tokenizer, spec.max_length, dropped)
     work.plan(len(asked))

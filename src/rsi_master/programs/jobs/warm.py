@@ -51,6 +51,7 @@ class WarmParent:
     def __init__(self, control: socket.socket) -> None:
         self._control = control
         self._buffer = bytearray()
+        self._links: list[int] = []
         self._children: dict[str, _Child] = {}
         self._selector = selectors.DefaultSelector()
         self._selector.register(control, selectors.EVENT_READ)
@@ -72,8 +73,9 @@ class WarmParent:
         self._control.sendall(line(notice))
 
     def _read_orders(self) -> bool:
-        received = self._control.recv(LINE_BYTES)
+        received, links, _, _ = socket.recv_fds(self._control, LINE_BYTES, 1)
         self._buffer += received
+        self._links += links
         while (end := self._buffer.find(b"\n")) >= 0:
             order = ORDER.validate_json(bytes(self._buffer[:end]))
             del self._buffer[: end + 1]
@@ -86,13 +88,16 @@ class WarmParent:
         return bool(received)
 
     def _fork(self, order: Run) -> None:
+        judge = self._links.pop(0) if order.linked else None
         if order.name in self._children:
             return
         ours, theirs = socket.socketpair()
         pid = os.fork()
         if pid == 0:
-            child.run(order, theirs)
+            child.run(order, theirs, judge)
         theirs.close()
+        if judge is not None:
+            os.close(judge)
         started = _Child(order.name, pid, ours)
         self._children[order.name] = started
         self._selector.register(ours, selectors.EVENT_READ, started)

@@ -1,0 +1,77 @@
+"""What became of rows that an action made, perhaps by a program: record, facts and views."""
+
+from dataclasses import dataclass
+
+from rsi_master.core.action import Action, Amounts, Role
+from rsi_master.core.budget import ZERO
+from rsi_master.core.contract import Contract
+from rsi_master.core.dataset import DatasetRefused, DatasetRegistered
+from rsi_master.core.model import Value
+from rsi_master.core.program import ProgramKind
+from rsi_master.domains.data.actions import (
+    DatasetView,
+    OperatorDatasetView,
+    RefusedView,
+    registered,
+    registered_exactly,
+)
+from rsi_master.domains.data.programs import absent
+from rsi_master.domains.data.running import Answered
+from rsi_master.expos.catalogue import Desk, Outcome, Question
+
+
+class FailedRunView(Value):
+    """There is no data; what the program used stays spent."""
+
+    failed: str
+    device_seconds: float
+
+
+@dataclass(frozen=True)
+class Made:
+    """The dataset, or that the scan left none, or nothing where the program failed; and how that
+    went, where there was one."""
+
+    data: DatasetRegistered | DatasetRefused | None
+    ran: Answered | None = None
+
+
+def record(_action: Action, desk: Desk) -> Outcome:
+    """Making, scanning and storing happened before, without the lock."""
+    found: Made = desk.prepared
+    ran = () if found.ran is None else (found.ran.job, *found.ran.words)
+    return Outcome(found, (*ran, *(() if found.data is None else (found.data,))))
+
+
+def used(found: Made) -> Amounts:
+    """What the program took."""
+    return found.ran.used() if found.ran else ZERO
+
+
+def program_is(question: Question, program: str, kind: ProgramKind) -> str | None:
+    """Why a program may not be used as one of that kind."""
+    known = question.state.programs.get(program)
+    if known is None:
+        return f"{absent(program)}; see program.list"
+    if known.kind == kind:
+        return None
+    return f"program {program[:19]} is a {known.kind}, and a {kind} is needed"
+
+
+def _view(found: Made, contract: Contract) -> DatasetView | RefusedView | FailedRunView:
+    return _failed(found) if found.data is None else registered(found.data, contract)
+
+
+def _exact_view(
+    found: Made, contract: Contract
+) -> OperatorDatasetView | RefusedView | FailedRunView:
+    return _failed(found) if found.data is None else registered_exactly(found.data, contract)
+
+
+def _failed(found: Made) -> FailedRunView:
+    assert found.ran is not None, "only a program fails to make data"
+    job = found.ran.job
+    return FailedRunView(failed=job.problem or "", device_seconds=round(job.seconds, 3))
+
+
+WRITERS = {Role.MAIN: _view, Role.WORKER: _view, Role.OPERATOR: _exact_view}

@@ -1,0 +1,99 @@
+"""What a training takes of the program that judges for it."""
+
+import json
+import socket
+import threading
+from collections.abc import Callable, Iterator
+
+import pytest
+
+from rsi_master.core.artifact import Problem, Prompt
+from rsi_master.programs.jobs import judge, verifier
+from rsi_master.programs.jobs.result import Untrainable
+
+Reply = Callable[[dict[str, object]], str]
+
+
+@pytest.fixture
+def judged(request: pytest.FixtureRequest) -> Iterator[Callable[[Reply], verifier.Verifier]]:
+    """A verifier whose judge is a function from an episode to a line."""
+    ours, theirs = socket.socketpair()
+    threads: list[threading.Thread] = []
+
+    def start(reply: Reply) -> verifier.Verifier:
+        def serve() -> None:
+            with theirs, theirs.makefile("rb") as lines:
+                for line in lines:
+                    theirs.sendall(reply(json.loads(line)).encode())
+
+        threads.append(threading.Thread(target=serve))
+        threads[0].start()
+        prompts = (Problem(prompt="p", answer="four"), Prompt(prompt="q"))
+        return judge.load(prompts, ours.detach())
+
+    yield start
+    theirs.close()
+
+
+def test_an_episode_is_asked_and_its_points_are_taken(
+    judged: Callable[..., verifier.Verifier],
+) -> None:
+    seen: list[dict[str, object]] = []
+
+    def reply(episode: dict[str, object]) -> str:
+        seen.append(episode)
+        return '{"points": [0.5]}\n' if episode["prompt"] == "p" else '{"points": [null]}\n'
+
+    verify = judged(reply)
+    assert verify("p", "4") == 0.5
+    assert verify("q", "4") is None
+    assert seen == [
+        {"prompt": "p", "answer": "4", "known": "four"},
+        {"prompt": "q", "answer": "4", "known": None},
+    ]
+
+
+@pytest.mark.parametrize(
+    ("line", "told"),
+    [
+        ('{"points": [2]}\n', "the program gives no points in 0..1"),
+        ('{"points": [NaN]}\n', "the program gives no points in 0..1"),
+        ('{"points": [true]}\n', "the program gives no points in 0..1"),
+        ('{"points": []}\n', "the program gives no points in 0..1"),
+        ('{"points": [1, 1]}\n', "the program gives no points in 0..1"),
+        ('{"points": [1], "more": 1}\n', "the program gives no points in 0..1"),
+        ("x" * 20_000, "the program gives no points in 0..1"),
+        ('{"points": [1]}\n{"points": [1]}\n', "the program gives no points in 0..1"),
+        (
+            '{"failure": {"row": null, "line": 3, "error": "KeyError: words"}}\n',
+            "the program fails at line 3 with KeyError",
+        ),
+        (
+            '{"failure": {"row": null, "line": null, "error": "Words of its own: words"}}\n',
+            "the program fails",
+        ),
+    ],
+)
+def test_anything_else_ends_the_training(
+    judged: Callable[..., verifier.Verifier], line: str, told: str
+) -> None:
+    verify = judged(lambda _: line)
+    with pytest.raises(Untrainable) as ended:
+        verify("p", "4")
+    assert (ended.value.failure.code, ended.value.failure.detail) == ("PROGRAM_FAILED", told)
+
+
+def test_silence_ends_the_training(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(judge, "SECONDS", 0.05)
+    ours, theirs = socket.socketpair()
+    verify = judge.load((), ours.detach())
+    with theirs, pytest.raises(Untrainable, match=r"took over 0\.05 s"):
+        verify("p", "4")
+
+
+def test_a_judge_that_is_gone_ends_the_training() -> None:
+    ours, theirs = socket.socketpair()
+    theirs.close()
+    verify = judge.load((), ours.detach())
+    with pytest.raises(Untrainable, match="the program ended its process"):
+        verify("p", "4")
