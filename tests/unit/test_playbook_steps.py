@@ -78,6 +78,20 @@ def test_preferences_and_rewards_take_a_tenth_of_the_rate(recipe: str, data: str
     assert found["learning_rate"] == pytest.approx(3e-3 / rates.FACTOR / rates.TENTH)
 
 
+@pytest.mark.parametrize(
+    ("made_at", "learnt_at"), [(6e-3, 2e-3), (1.4e-4, rates.customary(600_000) / rates.FACTOR)]
+)
+def test_what_is_new_is_learnt_a_notch_below_the_customary_rate_or_above(
+    made_at: float, learnt_at: float
+) -> None:
+    start = view("start", recipe={**SFT, "learning_rate": made_at})
+    for recipe, data in (("sft", tape.digest("other")), ("rejection", PROMPTS)):
+        found = step(about(recipe, data), start)
+        assert found["learning_rate"] == pytest.approx(learnt_at, rel=0.05)
+    same = step(TASK, start)
+    assert same["learning_rate"] == pytest.approx(made_at / rates.FACTOR, rel=0.05)
+
+
 def test_own_samples_are_trained_on_beside_the_demonstrations() -> None:
     found = next_step(about("rejection", PROMPTS, ROWS), START, [])
     assert found is not None

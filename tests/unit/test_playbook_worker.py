@@ -129,11 +129,15 @@ def test_the_second_training_asks_for_the_rate(losses: list[float]) -> None:
         (FLAT, False),
         ([1.0], True),
         ([], True),
-        ([1.0, 0.9], True),
-        ([1.0, 1.0], False),
+        ([1.0, 1.0], True),
+        ([1.0, 1.0, 1.0], False),
+        ([2.0, 1.8, 1.5, 1.2, 1.0, 0.9, 0.85, 0.82, 0.8, 0.8], True),
     ],
+    ids=["falls", "flat", "one", "none", "too few", "three", "a schedule flattens the end"],
 )
-def test_falling_is_judged_by_the_last_fifths(losses: list[float], falls: bool) -> None:
+def test_falling_is_judged_by_the_middle_and_the_last_fifth(
+    losses: list[float], falls: bool
+) -> None:
     view = seen().model_copy(
         update={"curve": tuple(Point(step=n, loss=loss) for n, loss in enumerate(losses))}
     )

@@ -1,6 +1,8 @@
 """Steps from a checkpoint: the recipe that the direction is about, then one change by what it gave.
 
-What is continued goes on a notch below the rate that made it, as at the end of a schedule.
+The same data go on a notch below the rate that made the checkpoint, as at the end of a schedule.
+What is new to it, other data, own samples, preferences or rewards, is learnt a notch below the
+customary rate or above it, if the checkpoint was made at a higher one.
 """
 
 from collections.abc import Callable, Sequence
@@ -44,8 +46,7 @@ def next_step(
     make = MAKERS.get(task.recipe or "sft")
     if make is None or len(seen) >= 2:
         return None
-    rate = rates.supervised(start.recipe, task.base_parameters) / rates.FACTOR
-    recipe = make(start, rate, task.base_parameters)
+    recipe = make(start, _rate(task, start), task.base_parameters)
     if not seen:
         return _submit(recipe, start.id, task.data)
     first = seen[0]
@@ -56,6 +57,14 @@ def next_step(
         lower = rates.of(first.recipe) / rates.FACTOR
         return _submit(_at(first.recipe, lower), first.id, task.data)
     return _submit(_at(recipe, rates.of(recipe) * rates.FACTOR), start.id, task.data)
+
+
+def _rate(task: Assignment, start: WorkerExperimentView) -> float:
+    """Of supervision, from which those of the other recipes follow."""
+    lower = rates.supervised(start.recipe, task.base_parameters) / rates.FACTOR
+    if task.data[:1] == start.data[:1]:
+        return lower
+    return max(lower, rates.customary(task.base_parameters) / rates.FACTOR)
 
 
 def value(score: SplitScore | None) -> float:

@@ -25,8 +25,9 @@ MORE_EPOCHS = 2.0
 # A pass over instruction data is customarily some hundred updates (Alpaca: 52,000 rows in batches
 # of 128). Where there are fewer rows, smaller batches give as many.
 UPDATES = 150
-# A share that a curve must lose over its last fifth to count as still falling. Of the thresholds of
-# Prechelt 1998 ("Early Stopping - But When?": 1 to 5 per cent) a low one: more passes are cheap.
+# A share that a curve must lose from its middle to its end to count as still falling. Of the
+# thresholds of Prechelt 1998 ("Early Stopping - But When?": 1 to 5 per cent) a low one: more passes
+# are cheap.
 FALLING = 0.02
 
 
@@ -164,13 +165,15 @@ def _rows(session: Session, task: Assignment) -> int:
 
 
 def still_falling(view: WorkerExperimentView) -> bool:
-    """Whether the mean loss of the last fifth lies clearly below that of the fifth before."""
+    """Whether the mean loss of the last fifth lies clearly below that of the middle one: a schedule
+    that ends at a rate of nought flattens every curve at its end."""
     losses = [point.loss for point in view.curve if point.loss is not None]
     fifth = max(1, len(losses) // 5)
-    if len(losses) < 2 * fifth or not losses:
+    if len(losses) < 3 * fifth or not losses:
         return True
+    middle = (len(losses) - fifth) // 2
     last = sum(losses[-fifth:]) / fifth
-    before = sum(losses[-2 * fifth : -fifth]) / fifth
+    before = sum(losses[middle : middle + fifth]) / fifth
     return last < before * (1 - FALLING)
 
 
