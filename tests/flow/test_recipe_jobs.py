@@ -256,3 +256,21 @@ def test_a_merge_is_the_weights_that_its_method_says(
     before = load_file(bench.init / "model.safetensors")
     for name, value in load_file(out / "model.safetensors").items():
         np.testing.assert_allclose(value, factor * before[name], rtol=1e-5)
+
+
+def test_the_order_of_parts_without_effect_changes_no_bit(bench: Bench, tmp_path: Path) -> None:
+    """Of sums like 1e30 + 1 - 1e30, which depend on it in double precision."""
+    big, small = other(bench, tmp_path / "big", 1e30), other(bench, tmp_path / "small", -1e30)
+    several = [bench.init, big, bench.init, small, other(bench, tmp_path / "two", 2.0)]
+    for method in ("linear", "task_arithmetic", "ties"):
+        spec = MergeSpec(method=method, scale=0.3, density=1.0)
+        backwards = several[::-1] if method == "linear" else [several[0], *several[:0:-1]]
+        found = set()
+        for at, parts in enumerate((several, backwards)):
+            inputs = [
+                bench.checkpoint(part, f"merged-{nth}" if nth else "init")
+                for nth, part in enumerate(parts)
+            ]
+            out = bench.train(f"order-{method}-{at}", MERGE, config(spec), *inputs)
+            found.add((out / "model.safetensors").read_bytes())
+        assert len(found) == 1, method
