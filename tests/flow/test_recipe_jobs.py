@@ -16,9 +16,8 @@ from rsi_master.domains.training.grpo import GRPO, GrpoSpec
 from rsi_master.domains.training.merge import MERGE, MergeSpec
 from rsi_master.domains.training.proof import check
 from rsi_master.domains.training.rejection import REJECTION, RejectionSpec
-from rsi_master.programs.nano import tokenizer
 from tests.flow import jobs
-from tests.flow.jobs import ROWS, SEED, Bench, Rows, result_of, write_checkpoint
+from tests.flow.jobs import ROWS, SEED, Bench, Rows, length, result_of, write_checkpoint
 
 VERIFIERS = "rsi_master.testing.verifiers"
 LETTER = f"{VERIFIERS}:starts_with_letter"
@@ -69,11 +68,6 @@ def refused(bench: Bench, out: Path, spec: RecipeSpec) -> Rejection:
 def metrics(out: Path) -> list[dict[str, float]]:
     """The lines of the spool."""
     return [json.loads(line) for line in (out / "metrics.jsonl").read_text().splitlines()]
-
-
-def length(text: str) -> int:
-    """How many tokens a text has."""
-    return len(tokenizer.build().encode(text).ids)
 
 
 def test_dpo_learns_to_prefer(bench: Bench) -> None:

@@ -26,6 +26,9 @@ class GrpoSpec(Tuning):
     of at most `answer_tokens` tokens to each of `prompts` prompts and reinforces those above the
     mean of their group.
 
+    Where all answers to a prompt have equal rewards nothing is learnt. Ten such steps in a row end
+    the training: it is a result if it had learnt before and its rewards did not fall.
+
     `beta` weighs the divergence from the checkpoint that is continued. A prompt of more than
     `max_length` tokens, or one that the verifier does not know, is dropped and counted.
     """
@@ -33,6 +36,7 @@ class GrpoSpec(Tuning):
     objective: ClassVar[str] = "grpo"
     takes: ClassVar[RowKind] = "prompts"
     verified: ClassVar[bool] = True
+    stops: ClassVar[bool] = True
 
     name: Literal["grpo"] = "grpo"
     learning_rate: Rate = 1e-6

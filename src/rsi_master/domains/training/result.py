@@ -19,6 +19,8 @@ Reason = Literal[
     "NO_RIGHT_ANSWER",
 ]
 Drop = Literal["too_long", "empty", "end_inside", "unverifiable"]
+Stop = Literal["equal_rewards"]
+"""Why a training that has learnt ended before its planned steps."""
 Count = Annotated[int, Field(ge=0)]
 
 
@@ -33,7 +35,8 @@ class TrainResult(Value):
     """One training in figures. Rows are dropped by reason, never shortened.
 
     Tokens are those of the batches trained on, padding left out; `change` is the norm of the weight
-    change by module group; `tokenizer_length` is None for models without tokenizer.
+    change by module group; `tokenizer_length` is None for models without tokenizer. `stopped` says
+    why fewer steps were done than planned, where the weights are a result all the same.
     """
 
     steps_planned: Count
@@ -48,4 +51,5 @@ class TrainResult(Value):
     tokenizer_length: Count | None
     threads: int
     versions: dict[str, str] = Field(default_factory=dict)
+    stopped: Stop | None = None
     failure: Failure | None = None

@@ -25,7 +25,7 @@ from rsi_master.core import canonical
 from rsi_master.core.job import Job
 from rsi_master.domains.training import tensors
 from rsi_master.domains.training.config import TrainConfig
-from rsi_master.domains.training.result import Drop, Failure, TrainResult
+from rsi_master.domains.training.result import Drop, Failure, Stop, TrainResult
 from rsi_master.domains.training.tuning import Schedule, Tuning
 from rsi_master.programs.jobs import checkpoint, result
 from rsi_master.programs.jobs.checkpoint import WEIGHTS
@@ -53,6 +53,7 @@ class Progress:
     total: int = 0
     loss: float | None = None
     tokenizer: int | None = None
+    stopped: Stop | None = None
     dropped: Counter[Drop] = field(default_factory=Counter)
 
 
@@ -202,6 +203,7 @@ def _told(folder: Path, threads: int, progress: Progress, failure: Failure | Non
         tokenizer_length=progress.tokenizer,
         threads=threads,
         versions={library.__name__: library.__version__ for library in LIBRARIES},
+        stopped=progress.stopped,
         failure=failure,
     )
 
