@@ -88,3 +88,14 @@ def test_a_training_at_full_reward_keeps_its_weights(bench: Bench) -> None:
     assert told.stopped == "equal_rewards"
     assert PATIENCE < verdict.steps == told.steps_done < told.steps_planned == 400
     assert "1 on average" in (out / "log.txt").read_text()
+
+
+def test_a_step_takes_what_prompts_there_are_where_fewer_are_usable(bench: Bench) -> None:
+    spec = REWARD.model_copy(update={"steps": 2, "prompts": 8})
+    inputs = (bench.checkpoint(), bench.data(PROMPTS[:5]))
+    out = bench.train("few", GRPO, config(spec, "starts_with_letter"), *inputs)
+    verdict = check(bench.init / "model.safetensors", out, spec)
+    assert isinstance(verdict, Proof), verdict
+    assert verdict.steps == 2
+    prompts = sum(jobs.length(row["prompt"]) for row in PROMPTS[:5])
+    assert verdict.total_tokens - verdict.supervised_tokens == 2 * spec.samples * prompts

@@ -23,8 +23,8 @@ from rsi_master.domains.training.tuning import (
 
 class GrpoSpec(Tuning):
     """Reinforcement learning from the benchmark's open verifier: each step draws `samples` answers
-    of at most `answer_tokens` tokens to each of `prompts` prompts and reinforces those above the
-    mean of their group.
+    of at most `answer_tokens` tokens to each of `prompts` prompts, or to all where there are fewer,
+    and reinforces those above the mean of their group.
 
     Where all answers to a prompt have equal rewards nothing is learnt. Ten such steps in a row end
     the training: it is a result if it had learnt before and its rewards did not fall.

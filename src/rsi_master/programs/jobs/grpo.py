@@ -87,7 +87,8 @@ def _train(work: Work[GrpoSpec]) -> PreTrainedModel | PeftModel:
     known = verifier.known(found, verify, work.progress.dropped)
     fits = rows.fitting(known, work.tokenizer, spec.max_length, work.progress.dropped)
     steps = work.plan(len(fits))
-    answers = spec.prompts * spec.samples
+    # TRL drops a batch that is not full: where there are fewer prompts, a batch takes all of them.
+    answers = min(spec.prompts, len(fits)) * spec.samples
     trainer = _Trainer(
         model=checkpoint.model(work.init),
         reward_funcs=[_reward(verify)],
