@@ -32,7 +32,7 @@ REWARD = GrpoSpec(
     learning_rate=1e-2, schedule="constant", steps=40, prompts=4, samples=8, answer_tokens=4
 )
 RESAMPLE = RejectionSpec(
-    learning_rate=3e-3, rounds=2, prompts=18, samples=8, answer_tokens=4, steps=10, batch_size=8
+    learning_rate=3e-3, rounds=2, prompts=18, samples=8, answer_tokens=48, steps=10, batch_size=8
 )
 
 
@@ -197,6 +197,17 @@ def test_rejection_sampling_needs_a_right_answer(bench: Bench) -> None:
     inputs = (bench.checkpoint(), bench.data(PROMPTS))
     out = bench.train("rejection-never", REJECTION, config(RESAMPLE, NEVER), *inputs)
     assert refused(bench, out, RESAMPLE).code == "NO_RIGHT_ANSWER"
+
+
+def test_an_answer_that_was_cut_is_dropped_and_counted_and_never_right(bench: Bench) -> None:
+    """Letters are right, and no letter is an end."""
+    inputs = (bench.checkpoint(), bench.data(PROMPTS))
+    spec = RESAMPLE.model_copy(update={"answer_tokens": 1})
+    out = bench.train("rejection-cut", REJECTION, config(spec, LETTER), *inputs)
+    verdict, cut = refused(bench, out, spec), result_of(out).dropped["cut"]
+    assert verdict.code == "NO_RIGHT_ANSWER"
+    assert f"{cut} had no end after 1 tokens" in verdict.detail
+    assert 0.9 * 18 * 8 < cut <= 18 * 8
 
 
 def test_an_adapter_is_merged_after_each_round(bench: Bench) -> None:

@@ -29,8 +29,8 @@ class RejectionSpec(Tuning):
     the benchmark's open verifier finds right, each once, and takes `steps` supervised steps on all
     that was kept so far and on the demonstrations, if any are given.
 
-    An answer has at most `answer_tokens` tokens; what is longer than `max_length` with its prompt
-    is dropped and counted. The learning rate runs through its schedule in each round.
+    An answer that has no end after `answer_tokens` tokens, or is longer than `max_length` with its
+    prompt, is dropped and counted. The learning rate runs through its schedule in each round.
     """
 
     objective: ClassVar[str] = "rejection"

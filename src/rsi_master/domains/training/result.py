@@ -18,7 +18,7 @@ Reason = Literal[
     "EQUAL_REWARDS",
     "NO_RIGHT_ANSWER",
 ]
-Drop = Literal["too_long", "empty", "end_inside", "unverifiable"]
+Drop = Literal["too_long", "empty", "end_inside", "unverifiable", "cut"]
 Stop = Literal["equal_rewards"]
 """Why a training that has learnt ended before its planned steps."""
 Count = Annotated[int, Field(ge=0)]

@@ -59,11 +59,12 @@ def _right(
     verify: Verifier,
     turn: int,
 ) -> list[Row]:
-    """Own answers that have all points; raises Untrainable where no answer has."""
+    """Own whole answers that have all points; raises Untrainable where no answer has."""
     spec = work.spec
     seed = Random(f"{work.config.seed} {turn}").getrandbits(32)
     rules = Sampling(spec.samples, spec.temperature, spec.answer_tokens, seed)
-    answers = sampling.draw(model, work.tokenizer, asked, rules)
+    drawn = sampling.draw(model, work.tokenizer, asked, rules)
+    answers = sampling.whole(drawn, work.progress.dropped)
     right = [
         Row(prompt=prompt, completion=text)
         for prompt, texts in zip(asked, answers, strict=True)
@@ -71,10 +72,12 @@ def _right(
         if verifier.points(verify, prompt, text) == 1.0
     ]
     if not right:
+        cut = spec.samples * len(asked) - sum(map(len, answers))
         raise Untrainable(
             "NO_RIGHT_ANSWER",
-            f"none of {spec.samples} answers to each of {len(asked)} prompts passed the verifier; "
-            "start from a checkpoint that is right at times",
+            f"none of {spec.samples} answers to each of {len(asked)} prompts passed the verifier, "
+            f"{cut} had no end after {spec.answer_tokens} tokens; start from a "
+            "checkpoint that is right at times",
         )
     return right
 
