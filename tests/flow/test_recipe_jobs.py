@@ -210,6 +210,43 @@ def test_an_answer_that_was_cut_is_dropped_and_counted_and_never_right(bench: Be
     assert 0.9 * 18 * 8 < cut <= 18 * 8
 
 
+@pytest.mark.parametrize(
+    ("recipe", "spec"),
+    [
+        (GRPO, REWARD.model_copy(update={"steps": 2})),
+        (REJECTION, RESAMPLE.model_copy(update={"rounds": 2, "steps": 2})),
+    ],
+    ids=["grpo", "rejection"],
+)
+def test_how_a_checkpoint_would_draw_by_itself_has_no_effect(
+    bench: Bench, tmp_path: Path, recipe: Recipe, spec: RecipeSpec
+) -> None:
+    write_checkpoint(tmp_path / "opinionated")
+    opinion = {
+        "top_k": 1,
+        "top_p": 0.1,
+        "min_p": 0.9,
+        "typical_p": 0.1,
+        "epsilon_cutoff": 0.5,
+        "repetition_penalty": 5.0,
+        "no_repeat_ngram_size": 1,
+        "suppress_tokens": list(range(4, 50)),
+        "min_new_tokens": 4,
+        "max_time": 1e-9,
+        "num_beams": 2,
+    }
+    written = tmp_path / "opinionated" / "generation_config.json"
+    written.write_text(json.dumps({"do_sample": True, **opinion}), encoding="utf-8")
+    found = [
+        bench.train(
+            f"drawn-{recipe.name}-{at}", recipe, config(spec, LETTER), init, bench.data(PROMPTS)
+        )
+        for at, init in enumerate((bench.checkpoint(), bench.checkpoint(tmp_path / "opinionated")))
+    ]
+    plain, opinionated = ((one / "model.safetensors").read_bytes() for one in found)
+    assert plain == opinionated
+
+
 def test_an_adapter_is_merged_after_each_round(bench: Bench) -> None:
     spec = RESAMPLE.model_copy(update={"method": "lora", "lora_rank": 4, "learning_rate": 1e-2})
     inputs = (bench.checkpoint(), bench.data(PROMPTS))

@@ -15,7 +15,7 @@ from trl import GRPOConfig, GRPOTrainer
 from rsi_master.core.artifact import Prompt
 from rsi_master.domains.training.config import TrainConfig
 from rsi_master.domains.training.grpo import GrpoSpec
-from rsi_master.programs.jobs import checkpoint, rows, training, verifier
+from rsi_master.programs.jobs import checkpoint, rows, sampling, training, verifier
 from rsi_master.programs.jobs.result import Untrainable
 from rsi_master.programs.jobs.training import Counting, Heartbeat, Progress, Work
 from rsi_master.programs.jobs.verifier import Verifier
@@ -89,8 +89,10 @@ def _train(work: Work[GrpoSpec]) -> PreTrainedModel | PeftModel:
     steps = work.plan(len(fits))
     # TRL drops a batch that is not full: where there are fewer prompts, a batch takes all of them.
     answers = min(spec.prompts, len(fits)) * spec.samples
+    model = checkpoint.model(work.init)
+    sampling.neutral(model, work.tokenizer)
     trainer = _Trainer(
-        model=checkpoint.model(work.init),
+        model=model,
         reward_funcs=[_reward(verify)],
         args=GRPOConfig(
             **training.arguments(work, steps, answers),

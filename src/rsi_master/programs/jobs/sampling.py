@@ -39,6 +39,7 @@ def draw(
     """The answers to each prompt. Each batch leaves a line in the log, which is a sign of life."""
     set_seed(rules.seed)
     model.eval()
+    neutral(model, tokenizer)
     padding = training.pad(tokenizer)
     generation = GenerationConfig(
         do_sample=True,
@@ -47,7 +48,7 @@ def draw(
         num_return_sequences=rules.samples,
         max_new_tokens=rules.tokens,
         pad_token_id=padding,
-        eos_token_id=ends(model, tokenizer),
+        eos_token_id=model.generation_config.eos_token_id,
     )
     share = max(1, SAMPLING_BATCH // rules.samples)
     found: list[list[Drawn]] = []
@@ -57,6 +58,15 @@ def draw(
         found += [drawn[at : at + rules.samples] for at in range(0, len(drawn), rules.samples)]
         print(f"drew answers to {len(found)} of {len(prompts)} prompts", flush=True)
     return found
+
+
+def neutral(model: PreTrainedModel, tokenizer: Tokenizer) -> None:
+    """Let nothing of the checkpoint's generation_config.json but its end tokens take part.
+
+    Whatever a call of `generate` leaves open is taken from there (transformers 5,
+    `_prepare_generation_config`): penalties, suppressed tokens, cut-offs of the distribution.
+    """
+    model.generation_config = GenerationConfig(eos_token_id=ends(model, tokenizer))
 
 
 def ends(model: PreTrainedModel, tokenizer: Tokenizer) -> list[int]:
