@@ -247,6 +247,26 @@ def test_how_a_checkpoint_would_draw_by_itself_has_no_effect(
     assert plain == opinionated
 
 
+def test_what_does_not_fit_is_told_where_nothing_is_left(bench: Bench) -> None:
+    """No answer fits beside its prompt: its end alone would be one token too many."""
+    spec = RESAMPLE.model_copy(update={"max_length": length(PROMPTS[0]["prompt"])})
+    asked: Rows = [row for row in PROMPTS if length(row["prompt"]) <= spec.max_length]
+    inputs = (bench.checkpoint(), bench.data(asked))
+    out = bench.train("rejection-long", REJECTION, config(spec, LETTER), *inputs)
+    verdict, dropped = refused(bench, out, spec), result_of(out).dropped
+    assert verdict.code == "NO_ROWS"
+    assert dropped["too_long"] > 0
+    assert verdict.detail == f"no row is left to train on; dropped: {dropped}"
+
+
+def test_what_does_not_fit_is_counted_once_over_all_rounds(bench: Bench) -> None:
+    long = {**ROWS[0], "completion": "x" * 300}
+    shown = bench.data([*ROWS[:5], long], "demonstrations")
+    inputs = (bench.checkpoint(), bench.data(PROMPTS), shown)
+    out = bench.train("rejection-twice", REJECTION, config(RESAMPLE, LETTER), *inputs)
+    assert result_of(out).dropped["too_long"] == 1
+
+
 def test_an_adapter_is_merged_after_each_round(bench: Bench) -> None:
     spec = RESAMPLE.model_copy(update={"method": "lora", "lora_rank": 4, "learning_rate": 1e-2})
     inputs = (bench.checkpoint(), bench.data(PROMPTS))

@@ -38,11 +38,13 @@ def _train(work: Work[RejectionSpec]) -> PreTrainedModel | PeftModel:
         if isinstance(model, PeftModel):
             model = model.merge_and_unload()
         right = _right(work, model, _share(asked, turn, spec.prompts), verify, turn)
+        # What did not fit is offered again with what is new, and counted once.
+        dropped -= lost
         kept, lost = _distinct([*kept, *right]), Counter()
         encoded = rows.encode(kept, work.tokenizer, spec.max_length, lost)
+        dropped += lost
         work.plan(len(encoded.ids))
         model = supervised.fit(work, model, encoded, spec.steps, before=turn * spec.steps)
-    dropped.update(lost)
     return model
 
 
