@@ -99,3 +99,23 @@ def test_a_step_takes_what_prompts_there_are_where_fewer_are_usable(bench: Bench
     assert verdict.steps == 2
     prompts = sum(jobs.length(row["prompt"]) for row in PROMPTS[:5])
     assert verdict.total_tokens - verdict.supervised_tokens == 2 * spec.samples * prompts
+
+
+def test_the_loss_of_a_step_counts_each_token_alike_by_the_advantage_of_its_answer(
+    bench: Bench,
+) -> None:
+    """Of two answers the one that ends before 32 characters is right, the other has 32 tokens."""
+    spec = REWARD.model_copy(
+        update={"steps": 1, "prompts": 1, "samples": 2, "answer_tokens": 32, "warmup": 0.0}
+    )
+    inputs = (bench.checkpoint(), bench.data(PROMPTS[:1]))
+    for seed in range(20):
+        asked = config(spec, "short").model_copy(update={"seed": seed})
+        out = bench.train(f"loss-{seed}", GRPO, asked, *inputs)
+        told = result_of(out)
+        if told.failure is None:
+            break
+    right = told.tokens_supervised - 32
+    assert 0 < right < 32
+    advantage = 0.5 / (0.5**0.5 + 1e-4)
+    assert told.final_loss == pytest.approx(advantage * (32 - right) / (32 + right), abs=1e-3)

@@ -1,4 +1,5 @@
-"""Group-relative policy optimisation as a specification (Shao et al. 2024, arXiv 2402.03300)."""
+"""Group-relative policy optimisation as a specification: the advantages of GRPO (Shao et al. 2024,
+arXiv 2402.03300), the loss of DAPO over tokens (Yu et al. 2025, arXiv 2503.14476)."""
 
 from typing import Annotated, ClassVar, Final, Literal
 
@@ -26,11 +27,19 @@ class GrpoSpec(Tuning):
     of at most `answer_tokens` tokens to each of `prompts` prompts, or to all where there are fewer,
     and reinforces those above the mean of their group.
 
+    The advantage of an answer is its reward less the mean of its group, by the group's standard
+    deviation (arXiv 2402.03300, section 4.1.2). Each token of a step counts alike, also those of
+    answers that were cut (arXiv 2503.14476, section 3.3), not each answer as in GRPO. Of DAPO there
+    is no more than that: no clipping at two heights, no drawing again of groups with equal rewards,
+    no penalty of length.
+
     Where all answers to a prompt have equal rewards nothing is learnt. Ten such steps in a row end
     the training: it is a result if it had learnt before and its rewards did not fall.
 
-    `beta` weighs the divergence from the checkpoint that is continued. A prompt of more than
-    `max_length` tokens, or one that the verifier does not know, is dropped and counted.
+    `beta` weighs the divergence from the checkpoint that is continued (arXiv 2402.03300, equation
+    4, times the ratio of likelihoods, by which its gradient has no bias: DeepSeek-AI 2025, arXiv
+    2512.02556). A prompt of more than `max_length` tokens, or one that the verifier does not know,
+    is dropped and counted.
     """
 
     objective: ClassVar[str] = "grpo"

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from statistics import fmean
-from typing import Final
+from typing import Any, Final
 
 import torch
 from datasets import Dataset
@@ -20,6 +20,34 @@ from rsi_master.programs.jobs.result import Untrainable
 from rsi_master.programs.jobs.training import Counting, Heartbeat, Progress, Work
 from rsi_master.programs.jobs.verifier import Verifier
 
+LOSS: Final[Mapping[str, Any]] = {
+    "loss_type": "dapo",
+    "scale_rewards": "group",
+    "num_iterations": 1,
+    "epsilon": 0.2,
+    "epsilon_high": 0.2,
+    "delta": None,
+    "importance_sampling_level": "token",
+    "mask_truncated_completions": False,
+    "top_entropy_quantile": 1.0,
+    "entropy_coef": 0.0,
+    "use_adaptive_entropy": False,
+    "off_policy_mask_threshold": None,
+    "use_bias_correction_kl": True,
+    "sync_ref_model": False,
+    "disable_dropout": False,
+}
+"""See `GrpoSpec`. Answers are trained on once, where clipping at 1 ± `epsilon` has no effect."""
+DRAWING: Final[Mapping[str, Any]] = {
+    "top_p": 1.0,
+    "top_k": 0,
+    "min_p": None,
+    "repetition_penalty": 1.0,
+    "steps_per_generation": 1,
+    "shuffle_dataset": True,
+    "use_vllm": False,
+}
+"""Answers from the whole distribution of the present weights, to prompts in random order."""
 PATIENCE: Final = 10
 """Steps in a row without a group whose rewards differ, after which there is nothing to learn; also
 the steps at the beginning whose mean reward is where a training began."""
@@ -96,6 +124,8 @@ def _train(work: Work[GrpoSpec]) -> PreTrainedModel | PeftModel:
         reward_funcs=[_reward(verify)],
         args=GRPOConfig(
             **training.arguments(work, steps, answers),
+            **LOSS,
+            **DRAWING,
             num_generations=spec.samples,
             max_completion_length=spec.answer_tokens,
             temperature=spec.temperature,
