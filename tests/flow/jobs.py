@@ -104,6 +104,11 @@ def engine(root: Path, *recipes: Recipe) -> Iterator[Bench]:
         compute.close()
 
 
+def length(text: str) -> int:
+    """How many tokens a text has."""
+    return len(tokenizer.build().encode(text).ids)
+
+
 def said(status: JobStatus, out: Path) -> str:
     """What a job that failed left behind."""
     log = out / "log.txt"

@@ -97,6 +97,30 @@ def test_no_checkpoint_is_named_twice_and_no_merge_repeated(rig: Rig) -> None:
         rig.merge(node, one, other, density=0.9)
 
 
+@pytest.mark.parametrize(
+    ("method", "order", "repeats"),
+    [
+        ("linear", (2, 1, 0), True),
+        ("ties", (0, 2, 1), True),
+        ("ties", (1, 0, 2), False),
+        ("task_arithmetic", (0, 2, 1), True),
+        ("task_arithmetic", (2, 1, 0), False),
+    ],
+)
+def test_a_merge_in_another_order_is_a_repeat_where_the_order_has_no_effect(
+    rig: Rig, method: str, order: tuple[int, ...], repeats: bool
+) -> None:
+    node, one, other = two(rig)
+    several = ("base", one, other)
+    first = rig.merge(node, *several, method=method, density=1.0)
+    again = [several[at] for at in order]
+    if not repeats:
+        assert rig.merge(node, *again, method=method, density=1.0) != first
+        return
+    with pytest.raises(PolicyDenied, match=f"repeats {first}"):
+        rig.merge(node, *again, method=method, density=1.0)
+
+
 def test_a_verification_of_a_merge_trains_all_its_parts_again(rig: Rig) -> None:
     node, one, other = two(rig)
     merged = rig.merge(node, one, other)

@@ -16,9 +16,8 @@ from rsi_master.domains.training.grpo import GRPO, GrpoSpec
 from rsi_master.domains.training.merge import MERGE, MergeSpec
 from rsi_master.domains.training.proof import check
 from rsi_master.domains.training.rejection import REJECTION, RejectionSpec
-from rsi_master.programs.nano import tokenizer
 from tests.flow import jobs
-from tests.flow.jobs import ROWS, SEED, Bench, Rows, result_of, write_checkpoint
+from tests.flow.jobs import ROWS, SEED, Bench, Rows, length, result_of, write_checkpoint
 
 VERIFIERS = "rsi_master.testing.verifiers"
 LETTER = f"{VERIFIERS}:starts_with_letter"
@@ -33,7 +32,7 @@ REWARD = GrpoSpec(
     learning_rate=1e-2, schedule="constant", steps=40, prompts=4, samples=8, answer_tokens=4
 )
 RESAMPLE = RejectionSpec(
-    learning_rate=3e-3, rounds=2, prompts=18, samples=8, answer_tokens=4, steps=10, batch_size=8
+    learning_rate=3e-3, rounds=2, prompts=18, samples=8, answer_tokens=48, steps=10, batch_size=8
 )
 
 
@@ -69,11 +68,6 @@ def refused(bench: Bench, out: Path, spec: RecipeSpec) -> Rejection:
 def metrics(out: Path) -> list[dict[str, float]]:
     """The lines of the spool."""
     return [json.loads(line) for line in (out / "metrics.jsonl").read_text().splitlines()]
-
-
-def length(text: str) -> int:
-    """How many tokens a text has."""
-    return len(tokenizer.build().encode(text).ids)
 
 
 def test_dpo_learns_to_prefer(bench: Bench) -> None:
@@ -259,6 +253,74 @@ def test_a_program_that_fails_ends_the_training_by_name(
     assert told in verdict.detail
 
 
+def test_an_answer_that_was_cut_is_dropped_and_counted_and_never_right(bench: Bench) -> None:
+    """Letters are right, and no letter is an end."""
+    inputs = (bench.checkpoint(), bench.data(PROMPTS))
+    spec = RESAMPLE.model_copy(update={"answer_tokens": 1})
+    out = bench.train("rejection-cut", REJECTION, config(spec, LETTER), *inputs)
+    verdict, cut = refused(bench, out, spec), result_of(out).dropped["cut"]
+    assert verdict.code == "NO_RIGHT_ANSWER"
+    assert f"{cut} had no end after 1 tokens" in verdict.detail
+    assert 0.9 * 18 * 8 < cut <= 18 * 8
+
+
+@pytest.mark.parametrize(
+    ("recipe", "spec"),
+    [
+        (GRPO, REWARD.model_copy(update={"steps": 2})),
+        (REJECTION, RESAMPLE.model_copy(update={"rounds": 2, "steps": 2})),
+    ],
+    ids=["grpo", "rejection"],
+)
+def test_how_a_checkpoint_would_draw_by_itself_has_no_effect(
+    bench: Bench, tmp_path: Path, recipe: Recipe, spec: RecipeSpec
+) -> None:
+    write_checkpoint(tmp_path / "opinionated")
+    opinion = {
+        "top_k": 1,
+        "top_p": 0.1,
+        "min_p": 0.9,
+        "typical_p": 0.1,
+        "epsilon_cutoff": 0.5,
+        "repetition_penalty": 5.0,
+        "no_repeat_ngram_size": 1,
+        "suppress_tokens": list(range(4, 50)),
+        "min_new_tokens": 4,
+        "max_time": 1e-9,
+        "num_beams": 2,
+    }
+    written = tmp_path / "opinionated" / "generation_config.json"
+    written.write_text(json.dumps({"do_sample": True, **opinion}), encoding="utf-8")
+    found = [
+        bench.train(
+            f"drawn-{recipe.name}-{at}", recipe, config(spec, LETTER), init, bench.data(PROMPTS)
+        )
+        for at, init in enumerate((bench.checkpoint(), bench.checkpoint(tmp_path / "opinionated")))
+    ]
+    plain, opinionated = ((one / "model.safetensors").read_bytes() for one in found)
+    assert plain == opinionated
+
+
+def test_what_does_not_fit_is_told_where_nothing_is_left(bench: Bench) -> None:
+    """No answer fits beside its prompt: its end alone would be one token too many."""
+    spec = RESAMPLE.model_copy(update={"max_length": length(PROMPTS[0]["prompt"])})
+    asked: Rows = [row for row in PROMPTS if length(row["prompt"]) <= spec.max_length]
+    inputs = (bench.checkpoint(), bench.data(asked))
+    out = bench.train("rejection-long", REJECTION, config(spec, LETTER), *inputs)
+    verdict, dropped = refused(bench, out, spec), result_of(out).dropped
+    assert verdict.code == "NO_ROWS"
+    assert dropped["too_long"] > 0
+    assert verdict.detail == f"no row is left to train on; dropped: {dropped}"
+
+
+def test_what_does_not_fit_is_counted_once_over_all_rounds(bench: Bench) -> None:
+    long = {**ROWS[0], "completion": "x" * 300}
+    shown = bench.data([*ROWS[:5], long], "demonstrations")
+    inputs = (bench.checkpoint(), bench.data(PROMPTS), shown)
+    out = bench.train("rejection-twice", REJECTION, config(RESAMPLE, LETTER), *inputs)
+    assert result_of(out).dropped["too_long"] == 1
+
+
 def test_an_adapter_is_merged_after_each_round(bench: Bench) -> None:
     spec = RESAMPLE.model_copy(update={"method": "lora", "lora_rank": 4, "learning_rate": 1e-2})
     inputs = (bench.checkpoint(), bench.data(PROMPTS))
@@ -310,3 +372,21 @@ def test_a_merge_is_the_weights_that_its_method_says(
     before = load_file(bench.init / "model.safetensors")
     for name, value in load_file(out / "model.safetensors").items():
         np.testing.assert_allclose(value, factor * before[name], rtol=1e-5)
+
+
+def test_the_order_of_parts_without_effect_changes_no_bit(bench: Bench, tmp_path: Path) -> None:
+    """Of sums like 1e30 + 1 - 1e30, which depend on it in double precision."""
+    big, small = other(bench, tmp_path / "big", 1e30), other(bench, tmp_path / "small", -1e30)
+    several = [bench.init, big, bench.init, small, other(bench, tmp_path / "two", 2.0)]
+    for method in ("linear", "task_arithmetic", "ties"):
+        spec = MergeSpec(method=method, scale=0.3, density=1.0)
+        backwards = several[::-1] if method == "linear" else [several[0], *several[:0:-1]]
+        found = set()
+        for at, parts in enumerate((several, backwards)):
+            inputs = [
+                bench.checkpoint(part, f"merged-{nth}" if nth else "init")
+                for nth, part in enumerate(parts)
+            ]
+            out = bench.train(f"order-{method}-{at}", MERGE, config(spec), *inputs)
+            found.add((out / "model.safetensors").read_bytes())
+        assert len(found) == 1, method

@@ -197,7 +197,19 @@ def test_a_verification_trains_the_whole_lineage_under_the_fresh_seed(rig: Rig) 
     assert {first.seed, last.seed} == {rig.contract.policy.seed_of_promotion}
     originals = [rig.state.experiments[name].queued for name in (parent, child)]
     assert [one.effective for one in (first, last)] == [q.effective for q in originals if q]
+    assert [one.replicates for one in (first, last)] == [parent, child]
     assert claimables(rig) == [last.experiment, first.experiment]
+
+
+@pytest.mark.parametrize(("flagged", "tainted"), [(0, [True, True]), (1, [False, True])])
+def test_a_flag_taints_of_a_verification_what_repeats_it_and_what_goes_back_to_that(
+    rig: Rig, flagged: int, tainted: list[bool]
+) -> None:
+    _, *originals = continued(rig)
+    node, _ = rig.verified(originals[1])
+    flag(rig, originals[flagged])
+    found = [taint(rig.state, one.id) for one in rig.state.owned(node)]
+    assert [one is not None for one in found] == tainted
 
 
 def siblings(rig: Rig) -> tuple[str, str]:

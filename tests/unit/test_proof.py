@@ -15,10 +15,12 @@ from rsi_master.core import canonical
 from rsi_master.core.experiment import Proof, Rejection
 from rsi_master.core.failure import Failure, Reason
 from rsi_master.domains.training import tensors
+from rsi_master.domains.training.grpo import GrpoSpec
 from rsi_master.domains.training.proof import Code, check
 from rsi_master.domains.training.result import TrainResult
 from rsi_master.domains.training.sft import SftSpec
 from rsi_master.domains.training.tensors import Unreadable
+from rsi_master.domains.training.tuning import Tuning
 from rsi_master.programs.sealed.weights import Weights
 
 EMBEDDING = "model.embed_tokens.weight"
@@ -103,6 +105,28 @@ def test_an_adapter_that_moved_only_its_targets_is_proved(output: Output) -> Non
     assert isinstance(verdict, Proof)
     assert verdict.change["attention"] > 0
     assert verdict.change["mlp"] == verdict.change["embedding"] == 0
+
+
+@pytest.mark.parametrize(
+    ("spec", "done", "code"),
+    [
+        (GrpoSpec(steps=4), 3, None),
+        (GrpoSpec(steps=4), 4, None),
+        (GrpoSpec(steps=4), 0, "STEPS_MISSING"),
+        (GrpoSpec(steps=4), 5, "STEPS_MISSING"),
+        (SftSpec(steps=4), 3, "STEPS_MISSING"),
+    ],
+)
+def test_a_training_that_may_stop_and_says_so_has_fewer_steps(
+    output: Output, spec: Tuning, done: int, code: str | None
+) -> None:
+    output.report(steps_done=done, stopped="equal_rewards")
+    verdict = check(output.init, output.out, spec)
+    assert (verdict.code if isinstance(verdict, Rejection) else None) == code
+    output.report(steps_done=3)
+    silent = check(output.init, output.out, spec)
+    assert isinstance(silent, Rejection)
+    assert silent.code == "STEPS_MISSING"
 
 
 def test_owner_and_sealed_process_name_weights_alike(output: Output) -> None:

@@ -205,7 +205,9 @@ def whole(folder: Path, tier: str = "namespaces") -> Subject:
         *report("r1", "w1", "w2"),
         (MAIN, DirectionClosed(node="w2", reason="beaten")),
         (MAIN, worker("w3", ["w1"], purpose="verify", replicates="a2")),
-        *tape.life("v0", "w3", confirm=0.45, data=digest, purpose="verify", seed=1009),
+        *tape.life(
+            "v0", "w3", confirm=0.45, data=digest, purpose="verify", seed=1009, replicates="a1"
+        ),
         *tape.life("v1", "w3", "v0", 0.58, data=digest, purpose="verify", replicates="a2"),
         tape.finalised("w3", "v1"),
         (MAIN, opened),
@@ -284,6 +286,7 @@ def test_each_experiment_stands_with_the_numbers_of_its_record(
 def test_lineage_integrity_and_purpose_of_an_experiment_are_told(shown: Page) -> None:
     row = cells(shown, "experiment-v1")
     assert row[1] == "w3 , to verify, seed 0, again a2"
+    assert cells(shown, "experiment-v0")[1] == "w3 , to verify, seed 1009, again a1"
     assert row[3] == "continues v0 , back to base"
     assert "FLAGGED: seen" in cells(shown, "experiment-b2")[7]
 

@@ -8,6 +8,11 @@ def starts_with_letter(prompt: str, answer: str) -> float | None:
     return float(answer[:1].isalpha())
 
 
+def short(prompt: str, answer: str) -> float | None:
+    """1 for an answer of less than 32 characters."""
+    return float(len(answer) < 32) if prompt.startswith("Q:") else None
+
+
 def added(prompt: str, answer: str) -> float | None:
     """Whether a sum is right, of sealed questions too, as a careless benchmark would tell; other
     prompts are unknown."""

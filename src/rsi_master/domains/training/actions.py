@@ -12,6 +12,7 @@ from rsi_master.core.contract import Contract
 from rsi_master.core.errors import Misuse
 from rsi_master.core.experiment import BASE, CancelAsked, ExperimentId, ExperimentQueued
 from rsi_master.core.graph import WorkerCreated
+from rsi_master.core.lineage import ancestors
 from rsi_master.core.recipe import Recipe, RecipeSpec
 from rsi_master.core.state import State
 from rsi_master.domains.training import probing, rules, views
@@ -102,23 +103,33 @@ def _queued(action: Submit[RecipeSpec] | Merge, desk: Desk, origin: str, rows: i
     assert isinstance(created, WorkerCreated), "the policy admits Workers only"
     verify = created.purpose == "verify"
     policy = desk.contract.policy
+    digest = effective(desk.state, action.recipe, action.parents(), action.datasets())
     fact = ExperimentQueued(
         experiment=desk.fresh(),
         worker=desk.caller.node,
         recipe=action.recipe.model_dump(mode="json"),
         family=family(action.recipe, origin),
-        effective=effective(desk.state, action.recipe, action.parents(), action.datasets()),
+        effective=digest,
         init=action.init,
         merges=action.parents()[1:],
         data=action.datasets(),
         rows=rows,
         seed=policy.promotion_seeds()[created.promotion] if verify else desk.contract.seed,
         purpose=created.purpose,
-        replicates=created.replicates,
+        replicates=_original(desk.state, created, digest),
         seconds=_training(action.recipe, rows, desk.state).device_seconds,
         intent=desk.intent,
     )
     return Outcome(fact, (fact,), heir=fact.experiment)
+
+
+def _original(state: State, created: WorkerCreated, digest: str) -> str | None:
+    """Of the lineage that a verification trains again, the experiment that this one repeats."""
+    if created.replicates is None:
+        return None
+    several = (created.replicates, *ancestors(state, created.replicates))
+    trained = ((name, state.experiments[name].queued) for name in several)
+    return next(name for name, queued in trained if queued and queued.effective == digest)
 
 
 def reserve(action: Submit[RecipeSpec], state: State, _contract: Contract) -> Amounts:

@@ -12,7 +12,8 @@ from rsi_master.domains.training.tuning import Passes, Rate
 
 
 class DpoSpec(Passes):
-    """Sigmoid loss on pairs of answers (equation 7), against the checkpoint that is continued.
+    """Sigmoid loss on pairs of answers (equation 7), against the checkpoint that is continued; no
+    smoothing of labels.
 
     `beta` weighs the divergence from it: the larger, the closer the model stays.
     """

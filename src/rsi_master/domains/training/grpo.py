@@ -1,4 +1,5 @@
-"""Group-relative policy optimisation as a specification (Shao et al. 2024, arXiv 2402.03300)."""
+"""Group-relative policy optimisation as a specification: the advantages of GRPO (Shao et al. 2024,
+arXiv 2402.03300), the loss of DAPO over tokens (Yu et al. 2025, arXiv 2503.14476)."""
 
 from typing import Annotated, ClassVar, Final, Literal
 
@@ -21,12 +22,23 @@ from rsi_master.domains.training.tuning import Length, Rate, Steps, Tuning
 
 class GrpoSpec(Tuning):
     """Reinforcement learning from the benchmark's open verifier: each step draws `samples` answers
-    of at most `answer_tokens` tokens to each of `prompts` prompts and reinforces those above the
-    mean of their group.
+    of at most `answer_tokens` tokens to each of `prompts` prompts, or to all where there are fewer,
+    and reinforces those above the mean of their group.
 
-    `beta` weighs the divergence from the checkpoint that is continued. A prompt of more than
-    `max_length` tokens, or one that the verifier does not know, is dropped and counted. `reward`
-    names a program, a reward or verifier, that takes the place of the benchmark's verifier.
+    The advantage of an answer is its reward less the mean of its group, by the group's standard
+    deviation (arXiv 2402.03300, section 4.1.2). Each token of a step counts alike, also those of
+    answers that were cut (arXiv 2503.14476, section 3.3), not each answer as in GRPO. Of DAPO there
+    is no more than that: no clipping at two heights, no drawing again of groups with equal rewards,
+    no penalty of length.
+
+    Where all answers to a prompt have equal rewards nothing is learnt. Ten such steps in a row end
+    the training: it is a result if it had learnt before and its rewards did not fall.
+
+    `beta` weighs the divergence from the checkpoint that is continued (arXiv 2402.03300, equation
+    4, times the ratio of likelihoods, by which its gradient has no bias: DeepSeek-AI 2025, arXiv
+    2512.02556). A prompt of more than `max_length` tokens, or one that the verifier does not know,
+    is dropped and counted. `reward` names a program, a reward or verifier, that takes the place of
+    the benchmark's verifier.
     """
 
     objective: ClassVar[str] = "grpo"
@@ -34,6 +46,7 @@ class GrpoSpec(Tuning):
     verified: ClassVar[bool] = True
     judged_in: ClassVar[str | None] = "reward"
     judged_by: ClassVar[tuple[ProgramKind, ...]] = ("reward", "verifier")
+    stops: ClassVar[bool] = True
 
     name: Literal["grpo"] = "grpo"
     learning_rate: Rate = 1e-6

@@ -18,7 +18,8 @@ class MergeSpec(RecipeSpec):
     `task_arithmetic`: the first, and `scale` times the sum of what the others changed of it
     (Ilharco et al. 2023, arXiv 2212.04089). `ties`: the first, and `scale` times the mean of what
     the others changed of it, where of each only the largest share `density` counts, and of these
-    the changes of the elected sign (Yadav et al. 2023, arXiv 2306.01708).
+    the changes of the elected sign (Yadav et al. 2023, arXiv 2306.01708). That share is one of each
+    tensor, rounded down to whole numbers, where the paper takes it of all weights together.
     """
 
     objective: ClassVar[str] = "merge"

@@ -17,6 +17,7 @@ from rsi_master.core.recipe import RecipeSpec
 from rsi_master.domains.training import tensors
 from rsi_master.domains.training.result import TrainResult
 from rsi_master.domains.training.tensors import Group, Tensor, Unreadable
+from rsi_master.domains.training.tuning import Tuning
 from rsi_master.domains.training.vocabulary import length
 
 Code = (
@@ -90,7 +91,9 @@ def _figures(result: TrainResult, spec: RecipeSpec, tokenizer: int | None) -> No
 
 def _learning(result: TrainResult, spec: RecipeSpec) -> None:
     planned = spec.planned_steps(result.rows_kept)
-    if not 0 < planned == result.steps_done:
+    early = result.stopped is not None and isinstance(spec, Tuning) and spec.stops
+    least = 1 if early else planned
+    if not 0 < least <= result.steps_done <= planned:
         raise _Rejected("STEPS_MISSING", f"{result.steps_done} steps done of {planned}")
     if result.tokens_supervised == 0:
         raise _Rejected("NO_SUPERVISED_TOKENS", f"none of {result.tokens_total} tokens bears loss")

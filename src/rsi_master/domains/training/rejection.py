@@ -25,9 +25,9 @@ class RejectionSpec(Tuning):
     the benchmark's open verifier finds right, each once, and takes `steps` supervised steps on all
     that was kept so far and on the demonstrations, if any are given.
 
-    An answer has at most `answer_tokens` tokens; what is longer than `max_length` with its prompt
-    is dropped and counted. The learning rate runs through its schedule in each round. `verifier`
-    names a program, a verifier or reward, that takes the place of the benchmark's.
+    An answer that has no end after `answer_tokens` tokens, or is longer than `max_length` with its
+    prompt, is dropped and counted. The learning rate runs through its schedule in each round.
+    `verifier` names a program, a verifier or reward, that takes the place of the benchmark's.
     """
 
     objective: ClassVar[str] = "rejection"

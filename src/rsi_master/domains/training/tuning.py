@@ -1,7 +1,7 @@
 """What every training by gradient has in common: which weights move, and how fast."""
 
 import math
-from typing import Annotated, Final, Literal
+from typing import Annotated, ClassVar, Final, Literal
 
 from pydantic import Field, field_validator
 
@@ -27,8 +27,11 @@ Length = Annotated[int, Field(ge=8, le=32_768)]
 class Tuning(RecipeSpec):
     """Full weights, or a low-rank adapter (LoRA) that is merged at the end.
 
-    `warmup` is a share of all steps. The effective adapter scale is alpha / rank.
+    `warmup` is a share of all steps. The effective adapter scale is alpha / rank. What `stops` may
+    end before its planned steps, with a result that says why.
     """
+
+    stops: ClassVar[bool] = False
 
     method: Method = "full"
     learning_rate: Rate = 1e-4

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any, Final
 
 import torch
 from datasets import Dataset
@@ -16,6 +17,19 @@ from rsi_master.domains.training.config import TrainConfig
 from rsi_master.domains.training.dpo import DpoSpec
 from rsi_master.programs.jobs import checkpoint, rows, training
 from rsi_master.programs.jobs.training import Counting, Heartbeat, Work
+
+LOSS: Final[Mapping[str, Any]] = {
+    "loss_type": ["sigmoid"],
+    "loss_weights": None,
+    "label_smoothing": 0.0,
+    "f_divergence_type": "reverse_kl",
+    "ld_alpha": None,
+    "use_weighting": False,
+    "padding_free": False,
+    "sync_ref_model": False,
+    "disable_dropout": True,
+}
+"""Equation 7 of arXiv 2305.18290 and nothing beside it; the reference stays what it was."""
 
 
 class _Trainer(Counting, DPOTrainer):  # type: ignore[misc]
@@ -43,7 +57,10 @@ def _train(work: Work[DpoSpec]) -> PreTrainedModel | PeftModel:
         # With an adapter the reference is the same model without it.
         ref_model=None if adapter else checkpoint.model(work.init),
         args=DPOConfig(
-            **training.arguments(work, steps, spec.batch_size), max_length=None, beta=spec.beta
+            **training.arguments(work, steps, spec.batch_size),
+            **LOSS,
+            max_length=None,
+            beta=spec.beta,
         ),
         train_dataset=Dataset.from_dict(columns),
         processing_class=work.tokenizer,

@@ -1,6 +1,11 @@
-"""Merges checkpoints in weight space: `in/init` and every `in/merged*`, in this order."""
+"""Merges checkpoints in weight space: `in/init` and every `in/merged*`.
 
-from collections.abc import Sequence
+Where their order has no effect by the method it has none on the bits: they are summed in the order
+of their digests.
+"""
+
+import hashlib
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 import peft
@@ -24,9 +29,8 @@ def run(folder: Path) -> None:
     config = TrainConfig[MergeSpec].model_validate(job.config)
     torch.set_num_threads(config.threads)
     init, out = folder / "in" / "init", folder / "out"
-    several = [
-        load_file(path / WEIGHTS) for path in (init, *sorted((folder / "in").glob("merged*")))
-    ]
+    others = (folder / "in").glob("merged*")
+    several = [load_file(path) for path in ordered(config.spec, init, others)]
     merged = {
         name: join(config.spec, [one[name].double() for one in several])
         .to(several[0][name].dtype)
@@ -49,6 +53,19 @@ def run(folder: Path) -> None:
         versions={library.__name__: library.__version__ for library in (torch, peft)},
     )
     result.write(out, told)
+
+
+def ordered(spec: MergeSpec, init: Path, others: Iterable[Path]) -> list[Path]:
+    """The files of weights by their digests; θ_in stays the first where the method adds to it."""
+    first, rest = init / WEIGHTS, [other / WEIGHTS for other in others]
+    if spec.method == "linear":
+        return sorted((first, *rest), key=_digest)
+    return [first, *sorted(rest, key=_digest)]
+
+
+def _digest(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def join(spec: MergeSpec, several: Sequence[torch.Tensor]) -> torch.Tensor:

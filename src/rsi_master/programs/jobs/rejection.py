@@ -46,11 +46,13 @@ def _train(work: Work[RejectionSpec]) -> PreTrainedModel | PeftModel:
         if isinstance(model, PeftModel):
             model = model.merge_and_unload()
         right = _right(work, model, _share(asked, turn, spec.prompts), verify, turn)
+        # What did not fit is offered again with what is new, and counted once.
+        dropped -= lost
         kept, lost = _distinct([*kept, *right]), Counter()
         encoded = rows.encode(kept, work.tokenizer, spec.max_length, lost)
+        dropped += lost
         work.plan(len(encoded.ids))
         model = supervised.fit(work, model, encoded, spec.steps, before=turn * spec.steps)
-    dropped.update(lost)
     return model
 
 
@@ -67,11 +69,12 @@ def _right(
     verify: Verifier,
     turn: int,
 ) -> list[Row]:
-    """Own answers that have all points; raises Untrainable where no answer has."""
+    """Own whole answers that have all points; raises Untrainable where no answer has."""
     spec = work.spec
     seed = Random(f"{work.config.seed} {turn}").getrandbits(32)
     rules = Sampling(spec.samples, spec.temperature, spec.answer_tokens, seed)
-    answers = sampling.draw(model, work.tokenizer, asked, rules)
+    drawn = sampling.draw(model, work.tokenizer, asked, rules)
+    answers = sampling.whole(drawn, work.progress.dropped)
     right = [
         Row(prompt=prompt, completion=text)
         for prompt, texts in zip(asked, answers, strict=True)
@@ -79,10 +82,12 @@ def _right(
         if verifier.points(verify, prompt, text) == 1.0
     ]
     if not right:
+        cut = spec.samples * len(asked) - sum(map(len, answers))
         raise Untrainable(
             "NO_RIGHT_ANSWER",
-            f"none of {spec.samples} answers to each of {len(asked)} prompts passed the verifier; "
-            "start from a checkpoint that is right at times",
+            f"none of {spec.samples} answers to each of {len(asked)} prompts passed the verifier, "
+            f"{cut} had no end after {spec.answer_tokens} tokens; start from a "
+            "checkpoint that is right at times",
         )
     return right
 

@@ -47,5 +47,6 @@ def _sample(inputs: Path, config: SampleConfig, kept: Kept) -> None:
     Random(spec.seed).shuffle(asked)
     asked = asked[: spec.prompts]
     rules = Sampling(spec.samples, spec.temperature, spec.answer_tokens, spec.seed)
-    answers = sampling.draw(model, tokenizer, asked, rules)
+    answers = sampling.whole(sampling.draw(model, tokenizer, asked, rules), kept.dropped)
+    kept.drawn += kept.dropped["cut"]
     kept.take(asked, answers, lambda prompt, text: verifier.points(verify, prompt, text))

@@ -1,11 +1,13 @@
 """Answers drawn from a model: several to each prompt, batch by batch."""
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 import torch
 from transformers import GenerationConfig, PreTrainedModel, set_seed
 
+from rsi_master.core.failure import Drop
 from rsi_master.core.pace import SAMPLING_BATCH
 from rsi_master.programs.jobs import training
 from rsi_master.programs.jobs.rows import Tokenizer, ids
@@ -22,16 +24,22 @@ class Sampling:
     seed: int
 
 
+@dataclass(frozen=True, slots=True)
+class Drawn:
+    """An answer without special tokens, and whether it came to an end or was cut at its greatest
+    length."""
+
+    text: str
+    ended: bool
+
+
 def draw(
     model: PreTrainedModel, tokenizer: Tokenizer, prompts: Sequence[str], rules: Sampling
-) -> list[list[str]]:
-    """The answers to each prompt, without special tokens.
-
-    An answer that was cut at its greatest length is as it was cut. Each batch leaves a line in the
-    log, which is a sign of life.
-    """
+) -> list[list[Drawn]]:
+    """The answers to each prompt. Each batch leaves a line in the log, which is a sign of life."""
     set_seed(rules.seed)
     model.eval()
+    neutral(model, tokenizer)
     padding = training.pad(tokenizer)
     generation = GenerationConfig(
         do_sample=True,
@@ -40,16 +48,40 @@ def draw(
         num_return_sequences=rules.samples,
         max_new_tokens=rules.tokens,
         pad_token_id=padding,
-        eos_token_id=model.generation_config.eos_token_id or tokenizer.eos_token_id,
+        eos_token_id=model.generation_config.eos_token_id,
     )
     share = max(1, SAMPLING_BATCH // rules.samples)
-    found: list[list[str]] = []
+    found: list[list[Drawn]] = []
     for start in range(0, len(prompts), share):
         encoded = ids(tokenizer, list(prompts[start : start + share]), opening=True)
-        texts = _complete(model, tokenizer, encoded, generation)
-        found += [texts[at : at + rules.samples] for at in range(0, len(texts), rules.samples)]
+        drawn = _complete(model, tokenizer, encoded, generation)
+        found += [drawn[at : at + rules.samples] for at in range(0, len(drawn), rules.samples)]
         print(f"drew answers to {len(found)} of {len(prompts)} prompts", flush=True)
     return found
+
+
+def neutral(model: PreTrainedModel, tokenizer: Tokenizer) -> None:
+    """Let nothing of the checkpoint's generation_config.json but its end tokens take part.
+
+    Whatever a call of `generate` leaves open is taken from there (transformers 5,
+    `_prepare_generation_config`): penalties, suppressed tokens, cut-offs of the distribution.
+    """
+    model.generation_config = GenerationConfig(eos_token_id=ends(model, tokenizer))
+
+
+def ends(model: PreTrainedModel, tokenizer: Tokenizer) -> list[int]:
+    """The tokens that end an answer: that of the tokenizer, and those that the model names."""
+    named = model.generation_config.eos_token_id
+    more = named if isinstance(named, list) else [] if named is None else [named]
+    return list(dict.fromkeys((tokenizer.eos_token_id, *more)))
+
+
+def whole(answers: Sequence[Sequence[Drawn]], dropped: Counter[Drop]) -> list[list[str]]:
+    """The texts that came to an end; the others are counted. A row has an end token behind its
+    answer, and behind one that was cut it would teach to stop in the middle."""
+    cut: list[Drop] = ["cut" for several in answers for one in several if not one.ended]
+    dropped.update(cut)
+    return [[one.text for one in several if one.ended] for several in answers]
 
 
 def _complete(
@@ -57,7 +89,7 @@ def _complete(
     tokenizer: Tokenizer,
     encoded: Sequence[list[int]],
     generation: GenerationConfig,
-) -> list[str]:
+) -> list[Drawn]:
     """The answers to a batch, in order; prompts are padded on the left."""
     longest = max(map(len, encoded))
     padding = generation.pad_token_id
@@ -69,4 +101,8 @@ def _complete(
             attention_mask=torch.tensor(mask, device=model.device),
             generation_config=generation,
         )
-    return tokenizer.batch_decode(full[:, longest:], skip_special_tokens=True)
+    answers = full[:, longest:]
+    ends = torch.tensor(generation.eos_token_id, device=answers.device)
+    texts = tokenizer.batch_decode(answers, skip_special_tokens=True)
+    ended = torch.isin(answers, ends).any(dim=1).tolist()
+    return [Drawn(*one) for one in zip(texts, ended, strict=True)]

@@ -1,7 +1,7 @@
 """Supervised steps by TRL on encoded rows: what SFT is, and a round of rejection sampling."""
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Final
 
 import torch
 from datasets import Dataset
@@ -14,6 +14,14 @@ from trl.trainer.sft_trainer import DataCollatorForLanguageModeling
 from rsi_master.programs.jobs import training
 from rsi_master.programs.jobs.rows import IGNORED, Encoded
 from rsi_master.programs.jobs.training import Counting, Heartbeat, Work
+
+LOSS: Final[Mapping[str, Any]] = {
+    "loss_type": "nll",
+    "packing": False,
+    "padding_free": False,
+    "shuffle_dataset": False,
+}
+"""The mean over all supervised tokens of a batch of the negative logarithm of their likelihood."""
 
 
 class _Trainer(Counting, SFTTrainer):  # type: ignore[misc]
@@ -33,6 +41,7 @@ def fit(
         model=model,
         args=SFTConfig(
             **training.arguments(work, steps, batch_size),
+            **LOSS,
             max_length=None,
             dataset_kwargs={"skip_prepare_dataset": True},
         ),

@@ -26,7 +26,7 @@ from rsi_master.core.failure import Drop, Failure
 from rsi_master.core.job import Job
 from rsi_master.domains.training import tensors
 from rsi_master.domains.training.config import TrainConfig
-from rsi_master.domains.training.result import TrainResult
+from rsi_master.domains.training.result import Stop, TrainResult
 from rsi_master.domains.training.tuning import Schedule, Tuning
 from rsi_master.programs.jobs import checkpoint, result
 from rsi_master.programs.jobs.checkpoint import WEIGHTS
@@ -40,6 +40,20 @@ SCHEDULERS: Final[Mapping[Schedule, str]] = {
     "linear": "linear",
     "constant": "constant_with_warmup",
 }
+OPTIMISER: Final[Mapping[str, Any]] = {
+    "optim": "adamw_torch_fused",
+    "adam_beta1": 0.9,
+    "adam_beta2": 0.999,
+    "adam_epsilon": 1e-8,
+    "max_grad_norm": 1.0,
+    "gradient_accumulation_steps": 1,
+    "label_smoothing_factor": 0.0,
+    "neftune_noise_alpha": None,
+    "train_sampling_strategy": "random",
+    "dataloader_drop_last": False,
+}
+"""AdamW (Loshchilov and Hutter 2019, arXiv 1711.05101), rows in random order. Like the loss of each
+recipe it is said in full: what a library takes by default may differ in its next release."""
 Spec = TypeVar("Spec", bound=Tuning)
 
 
@@ -54,6 +68,7 @@ class Progress:
     total: int = 0
     loss: float | None = None
     tokenizer: int | None = None
+    stopped: Stop | None = None
     dropped: Counter[Drop] = field(default_factory=Counter)
 
 
@@ -203,12 +218,14 @@ def _told(folder: Path, threads: int, progress: Progress, failure: Failure | Non
         tokenizer_length=progress.tokenizer,
         threads=threads,
         versions={library.__name__: library.__version__ for library in LIBRARIES},
+        stopped=progress.stopped,
         failure=failure,
     )
 
 
 def arguments(work: Work[Any], steps: int, batch_size: int) -> dict[str, Any]:
-    """Settings of any trainer: nothing saved, reported, downloaded or left to chance."""
+    """Settings of any trainer: nothing saved, reported, downloaded or left to chance or to the
+    defaults of a library."""
     spec, accelerated = work.spec, torch.cuda.is_available()
     return {
         "output_dir": str(work.scratch),
@@ -226,6 +243,7 @@ def arguments(work: Work[Any], steps: int, batch_size: int) -> dict[str, Any]:
         "gradient_checkpointing": accelerated,
         "dataloader_num_workers": 0,
         "dataloader_pin_memory": False,
+        **OPTIMISER,
         "save_strategy": "no",
         "logging_strategy": "steps",
         "logging_steps": 1,
