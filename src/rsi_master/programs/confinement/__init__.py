@@ -3,7 +3,7 @@
 from rsi_master.programs.confinement.confine import confine
 from rsi_master.programs.confinement.interpreter import covered_modules, covered_paths, python_paths
 from rsi_master.programs.confinement.plan import Confinement, ConfinementError, Inside, Tier
-from rsi_master.programs.confinement.probe import TierProbe, probe, supported
+from rsi_master.programs.confinement.probe import TierProbe, probe
 from rsi_master.programs.confinement.process import hand_over
 
 __all__ = [
@@ -18,5 +18,4 @@ __all__ = [
     "hand_over",
     "probe",
     "python_paths",
-    "supported",
 ]
