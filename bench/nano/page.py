@@ -49,9 +49,10 @@ Nano is a base model of 0.6 million parameters that trains in seconds, and seven
 for it. The base knows the single steps of every task; where several must be joined (sums, chain,
 facts, calls) it fails when it is asked. How far a training gets it is a matter of data, style,
 length, order and method. This page says what each choice was worth, so that a strategy can be
-judged by how near it comes to the best one here. The trainings are those of the bench, which has
-scripts of its own for what is not supervised. A run has recipes for these methods, and filters and
-mixtures of pools; what it cannot do is to choose rows by task. Its defaults are meant for larger
+judged by how near it comes to the best one here. Each step is one of the recipes that a run has,
+which the bench starts without a run around it
+([bench/nano/lab/makers.py](../bench/nano/lab/makers.py)). A run has filters and mixtures of pools
+too; what it cannot do is to choose rows by task. The defaults of the recipes are meant for larger
 models: here rates of 0.001 to 0.003 and batches of 8 are right.
 
 | task | what is asked |
@@ -65,7 +66,7 @@ prompt alone; *verified* rows are those that it does not find wrong: those of fa
 unchecked, and of code a few wrong ones pass, since it runs them on fewer inputs than the grader.
 *Direct* are bare answers, a *scratchpad* works before it answers. A *lineage* is a chain
 of trainings, each an *experiment*. TIES and the sum of changes are ways to merge weights
-([bench/nano/lab/merging.py](../bench/nano/lab/merging.py)).
+([the recipe](../src/rsi_master/programs/jobs/merge.py)).
 
 Scores are per cent of the points on {items} questions of the split dev for each task, greedily
 answered; the average weighs tasks equally. In brackets behind a score: the standard deviation

@@ -4,7 +4,7 @@ import re
 from pathlib import Path
 
 import pytest
-from bench.nano import claims, material
+from bench.nano import claims, material, page
 from bench.nano.landscape import Landscape
 from bench.nano.plan import Bench
 from bench.nano.table import table
@@ -13,7 +13,8 @@ from rsi_master.core.artifact import AnyRow
 from rsi_master.programs.nano.generator import pools, suite
 from rsi_master.programs.nano.weights import base_folder, digests
 
-PAGE = (Path(__file__).parents[2] / "docs" / "nano.md").read_text(encoding="utf-8")
+ROOT = Path(__file__).parents[2]
+PAGE = (ROOT / "docs" / "nano.md").read_text(encoding="utf-8")
 POOL = re.compile(
     r"^\| `(nano/\w+)` \| [^|]+ \| \w+ \| (\d+) \| `(sha256:[0-9a-f]{64})` \|$", re.MULTILINE
 )
@@ -90,6 +91,24 @@ def test_every_claim_of_the_landscape_holds() -> None:
     claims = CLAIM.findall(PAGE)
     assert len(claims) == 11
     assert [text for mark, text in claims if mark != "x"] == []
+
+
+def test_the_words_of_the_bench_lead_to_files_that_exist() -> None:
+    """The page is made anew from them."""
+    links = re.findall(r"\]\((?!https?:|\{)([^)#]+)", page.PAGE)
+    assert len(links) >= 3
+    assert [link for link in links if not (ROOT / "docs" / link).exists()] == []
+
+
+def test_the_readme_has_the_scores_of_the_page() -> None:
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    told = re.search(r"from (\d+) for the base to (\d+) for the best lineage", readme)
+    base = re.search(r"^\| base \| ([\d.]+) \|", PAGE, re.MULTILINE)
+    best = re.search(r"^- \[.\] The best recipe reaches .*: ([\d.]+) ± ", PAGE, re.MULTILINE)
+    assert told, "README.md tells no scores of nano"
+    assert base, "docs/nano.md has no row of the base"
+    assert best, "docs/nano.md has no claim about the best recipe"
+    assert told.groups() == tuple(f"{float(found[1]):.0f}" for found in (base, best))
 
 
 def digest_of(rows: tuple[AnyRow, ...]) -> tuple[str, int]:

@@ -2,11 +2,11 @@
 
 from pathlib import Path
 
-from rsi_master.adapters.store.objects import digest_of
 from rsi_master.app import start
 from rsi_master.app.folder import RunFolder
 from rsi_master.app.home import Home
 from rsi_master.app.plugins import base_folder
+from rsi_master.testing.folders import digest_of
 
 
 def sketch(name: str = "sketch") -> str:

@@ -16,7 +16,6 @@ from pathlib import Path
 import pytest
 
 from rsi_master.adapters.store.notes import NoteFolder
-from rsi_master.adapters.store.objects import digest_of
 from rsi_master.agents.playbook.main import MainPlaybook
 from rsi_master.agents.playbook.reviewer import ReviewerPlaybook
 from rsi_master.app import start
@@ -27,6 +26,7 @@ from rsi_master.interfaces.cli import main
 from rsi_master.interfaces.ending import ending
 from rsi_master.interfaces.runs import newest
 from rsi_master.testing.agents import SketchWorker
+from rsi_master.testing.folders import digest_of
 from rsi_master.testing.page import Page
 from tests.flow.contracts import sketch
 

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from rsi_master.adapters.store.objects import digest_of
 from rsi_master.app.plugins import base_folder
 from rsi_master.core.contract import parse
+from rsi_master.testing.folders import digest_of
 
 ROOT = Path(__file__).parents[2]
 PACKAGE = ROOT / "src" / "rsi_master"

@@ -10,13 +10,13 @@ from collections.abc import Callable
 from pathlib import Path
 from statistics import fmean
 
-from rsi_master.adapters.store.objects import digest_of
 from rsi_master.app.folder import RunFolder
 from rsi_master.app.home import Home
 from rsi_master.app.plugins import base_folder
 from rsi_master.app.reader import Record, check, read
 from rsi_master.core.run import ClaimScored
 from rsi_master.core.score import Scored, SplitScore
+from rsi_master.testing.folders import digest_of
 
 from .contracts import created
 from .test_crash import balanced, below, descendants, gone

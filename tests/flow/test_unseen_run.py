@@ -6,7 +6,6 @@ from pathlib import Path
 
 import pytest
 
-from rsi_master.adapters.store.objects import digest_of
 from rsi_master.agents.playbook import rates
 from rsi_master.app.plugins import base_folder
 from rsi_master.app.reader import check, read
@@ -14,6 +13,7 @@ from rsi_master.core.graph import WorkerCreated
 from rsi_master.core.run import ClaimScored
 from rsi_master.interfaces.cli import main
 from rsi_master.interfaces.runs import newest
+from rsi_master.testing.folders import digest_of
 
 WORDS = ("red", "blue", "green", "old", "new", "big")
 

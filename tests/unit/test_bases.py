@@ -10,11 +10,11 @@ from pathlib import Path
 
 import pytest
 
-from rsi_master.adapters.store.objects import digest_of
 from rsi_master.app import bases, contracts, inspection
 from rsi_master.app.home import Home
 from rsi_master.core.contract import parse
 from rsi_master.core.errors import Broken, Finding, Misuse, Refused
+from rsi_master.testing.folders import digest_of
 from rsi_master.testing.programs import interpreter
 
 NAME = "smollm2"

@@ -10,12 +10,12 @@ from pathlib import Path
 
 import pytest
 
-from rsi_master.adapters.store.objects import digest_of
 from rsi_master.app import bases, contracts, inspection, plugins, start
 from rsi_master.app.home import Home
 from rsi_master.core.errors import Broken, Finding, Refused
 from rsi_master.interfaces import doctor
 from rsi_master.interfaces.cli import main
+from rsi_master.testing.folders import digest_of
 from rsi_master.testing.programs import interpreter
 
 ROOT = Path(__file__).parents[2]

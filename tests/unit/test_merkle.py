@@ -2,21 +2,10 @@
 
 from collections.abc import Sequence
 
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rsi_master.expos.merkle import (
-    EMPTY_ROOT,
-    Tree,
-    consistency_holds,
-    consistency_proof,
-    inclusion_holds,
-    inclusion_proof,
-    leaf_hash,
-    node_hash,
-    root_of,
-)
+from rsi_master.expos.merkle import EMPTY_ROOT, Tree, leaf_hash, node_hash, root_of
 
 INPUTS = [
     "", "00", "10", "2021", "3031", "40414243", "5051525354555657",
@@ -31,11 +20,6 @@ ROOTS = [
     "76e67dadbcdf1e10e1b74ddc608abd2f98dfb16fbce75277b5232a127f2087ef",
     "ddb89be403809e325750d3d263cd78929c2942b7942a34b77e122c9594a74c8c",
     "5dc9da79a70659a9ad559cb701ded9a2ab9d823aad2f4960cfe370eff4604328",
-]
-PATH_OF_FIRST = [
-    "96a296d224f285c67bee93c30f8a309157f0daa35dc5b87e410b78630a09cfc7",
-    "5f083f0a1a33ca076a95279832580db3e0ef4584bdff1f54c8a360f50de3031e",
-    "6b47aaf29ee3c2af9af889bc1fb9254dabd31177f16232dd6aab035ca39bf6e4",
 ]
 LEAVES = [leaf_hash(bytes.fromhex(text)) for text in INPUTS]
 some_leaves = st.lists(st.binary(max_size=4).map(leaf_hash), min_size=1, max_size=40)
@@ -62,53 +46,10 @@ def test_known_roots() -> None:
     assert tree.size == len(INPUTS)
 
 
-def test_known_paths() -> None:
-    assert [step.hex() for step in inclusion_proof(LEAVES, 0)] == PATH_OF_FIRST
-    assert [step.hex() for step in consistency_proof(LEAVES, 1)] == PATH_OF_FIRST
-
-
 @settings(deadline=None)
 @given(some_leaves)
 def test_every_prefix_has_the_root_of_the_definition(leaves: list[bytes]) -> None:
     tree = Tree()
     for count, leaf in enumerate(leaves, 1):
         tree.append(leaf)
-        assert tree.root() == naive_root(leaves[:count])
-
-
-@settings(deadline=None)
-@given(some_leaves, st.data())
-def test_inclusion_holds_for_the_leaf_and_for_nothing_else(
-    leaves: list[bytes], data: st.DataObject
-) -> None:
-    index = data.draw(st.integers(0, len(leaves) - 1))
-    size, proof, root = len(leaves), inclusion_proof(leaves, index), root_of(leaves)
-    assert inclusion_holds(leaves[index], index, size, proof, root)
-    assert not inclusion_holds(leaf_hash(b"another"), index, size, proof, root)
-    assert not inclusion_holds(leaves[index], size, size, proof, root)
-    assert not inclusion_holds(leaves[index], index, size, (*proof, root), root)
-    if proof:
-        assert not inclusion_holds(leaves[index], index, size, proof[:-1], root)
-
-
-@settings(deadline=None)
-@given(some_leaves, st.data())
-def test_consistency_holds_for_the_prefix_and_for_nothing_else(
-    leaves: list[bytes], data: st.DataObject
-) -> None:
-    new = len(leaves)
-    old = data.draw(st.integers(1, new))
-    before, after, proof = root_of(leaves[:old]), root_of(leaves), consistency_proof(leaves, old)
-    assert consistency_holds(old, before, new, after, proof)
-    assert not consistency_holds(old, leaf_hash(b"another"), new, after, proof)
-    assert not consistency_holds(old, before, new, leaf_hash(b"another"), proof)
-    assert not consistency_holds(old, before, new, after, (*proof, before))
-    assert not consistency_holds(0, EMPTY_ROOT, new, after, proof)
-
-
-@pytest.mark.parametrize("index", [-1, 8])
-def test_there_is_no_proof_outside_of_the_tree(index: int) -> None:
-    with pytest.raises(IndexError):
-        inclusion_proof(LEAVES, index)
-    with pytest.raises(IndexError):
-        consistency_proof(LEAVES, index + 1)
+        assert tree.root() == root_of(leaves[:count]) == naive_root(leaves[:count])

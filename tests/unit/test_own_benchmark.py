@@ -74,18 +74,26 @@ def test_a_secret_splits_the_questions_and_the_rest_is_trained_on(base: Base) ->
     assert kind_of("own", pools["own/prompts"]) == "prompts"
 
 
-def test_prompts_that_differ_in_case_space_and_marks_never_part(base: Base) -> None:
-    twins = [(f"  {prompt.replace(' ', '')} ?", answer) for prompt, answer in SUMS]
-    own = of(base, lines(SUMS), lines(twins), lines([("3 - 1 =", "2"), ("3 + 1 =", "4")]))
-    assert len(own.entries) == 62
-    assert len(own.questions()["own"]) == 31
+def test_prompts_that_are_one_question_never_part(base: Base) -> None:
+    sums = [*SUMS, ("3 - 1 =", "2"), ("3 + 1 =", "4")]
+    twins = [(f"  {prompt.replace(' ', '')} ?", answer) for prompt, answer in sums]
+    own = of(base, lines(sums), lines(twins))
+    assert len(own.entries) == 64
+    assert len(own.questions()["own"]) == 32
     for secret in (b"a", b"b", b"c"):
         drawn = own.draw(secret, COUNTS)
         keys = {question.stem for found in drawn.values() for question in found}
         assert len(keys) == 15
         left = {row.prompt for row in own.pools(b"", drawn)["own/train"]}
-        assert len(left) == 32
+        assert len(left) == 34
         assert not keys & {entry.key() for entry in own.entries if entry.prompt in left}
+
+
+def test_each_sum_of_the_same_numbers_is_evaluated_on_its_own(base: Base) -> None:
+    numbers = [(a, b) for a in range(3, 8) for b in range(11, 15)]
+    pairs = [(f"{a} {sign} {b}", "0") for sign in "+-*/" for a, b in numbers]
+    pairs += [(f"-{a} + {b}", "0") for a, b in numbers]
+    assert survey(lines(pairs), base).questions == {"own": 100}
 
 
 def test_no_row_of_the_pools_repeats_a_sealed_question(base: Base) -> None:
@@ -166,7 +174,7 @@ def test_problems_are_told_from_prompts_and_rows() -> None:
 
 def test_a_survey_counts_and_refuses_too_few(base: Base) -> None:
     found = survey(lines(SUMS, task="sums"), base)
-    assert (found.rows, found.questions, found.tokens) == (30, {"sums": 30}, 64)
+    assert (found.rows, found.questions) == (30, {"sums": 30})
     with pytest.raises(BadFile, match=r"it has 19 different questions, 20 are needed; add some$"):
         survey(lines(SUMS[:19]), base)
     both = lines(SUMS[:25], task="more") + lines(SUMS[25:], task="less")

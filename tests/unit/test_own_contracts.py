@@ -17,7 +17,7 @@ MOST: dict[Split, int] = {"dev": 40, "confirm": 64, "holdout": 96}
 
 
 def surveyed(**questions: int) -> Survey:
-    return Survey(digest=DIGEST, rows=500, questions=questions, tokens=64)
+    return Survey(digest=DIGEST, rows=500, questions=questions)
 
 
 @pytest.mark.parametrize(

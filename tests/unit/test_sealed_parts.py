@@ -29,6 +29,7 @@ from rsi_master.programs.sealed.protocol import protocol_digest
 from rsi_master.programs.sealed.registry import Registry
 from rsi_master.programs.sealed.vault import load, read_base, seal
 from rsi_master.programs.sealed.weights import Weights
+from rsi_master.testing.disk import full_disk
 from rsi_master.testing.sketch import SKETCH, Sketch, SketchModel, write_checkpoint
 
 
@@ -73,6 +74,12 @@ def test_a_source_holds_rows_of_one_kind(tmp_path: Path, base: Path) -> None:
     with pytest.raises(Misuse, match="source mixed holds pairs and prompts"):
         seal(Careless(), read_base(base), {"dev": 6}, tmp_path / "home")
     assert not list((tmp_path / "home").rglob("*"))
+
+
+def test_a_set_that_does_not_fit_on_the_disk_leaves_nothing(base: Path, tmp_path: Path) -> None:
+    with full_disk(100), pytest.raises(Broken, match="File too large; free or repair the disk"):
+        seal(SKETCH, read_base(base), {"dev": 6}, tmp_path)
+    assert list((tmp_path / "sealed").iterdir()) == []
 
 
 def test_practice_questions_lie_beside_the_items(folder: Path, base: Path) -> None:

@@ -1,8 +1,10 @@
 """The owner's door: one line in, one line out, whatever comes."""
 
+import contextlib
 import json
 import socket
 import stat
+import threading
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
@@ -10,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rsi_master.app.server import answer_line, ask, serving
+from rsi_master.app.server import alive, answer_line, ask, serving
 from rsi_master.core.action import Role
 from rsi_master.core.errors import Broken, PolicyDenied
 from rsi_master.core.model import Value
@@ -84,6 +86,54 @@ def test_the_socket_is_the_owners_alone_and_goes_with_it(tmp_path: Path) -> None
     assert not address.exists()
     with pytest.raises(Broken, match="does not answer"):
         ask(address, "t", "look", {})
+
+
+def test_an_action_may_take_many_times_the_patience_of_the_one_who_asks(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tried, go_on = [], threading.Event()
+
+    class Slow(Echo):
+        def submit(self, token: str, name: str, arguments: Mapping[str, object]) -> Value:
+            assert go_on.wait(60)
+            return super().submit(token, name, arguments)
+
+    def counted(path: Path, patience: float) -> bool:
+        tried.append(alive(path, 60))
+        if len(tried) == 3:
+            go_on.set()
+        return tried[-1]
+
+    monkeypatch.setattr("rsi_master.app.server.alive", counted)
+    with serving(Slow(), tmp_path / "owner.sock"):
+        assert ask(tmp_path / "owner.sock", "t", "look", {}, patience=0.05)["ok"]
+    assert tried[:3] == [True, True, True]
+
+
+def test_an_owner_that_hangs_is_told_and_one_that_ends_is_not_waited_for(tmp_path: Path) -> None:
+    """The socket is open, so that requests are taken by the kernel and by nobody else."""
+    address = tmp_path / "owner.sock"
+    with socket.socket(socket.AF_UNIX) as door:
+        door.bind(str(address))
+        door.listen()
+        assert not alive(address, 0.05)
+        with pytest.raises(Broken, match=r"nothing for 0\.1 s, and its door is shut") as silent:
+            ask(address, "t", "look", {}, patience=0.05)
+        assert silent.value.code == "OWNER_SILENT"
+
+        def leave() -> None:
+            with contextlib.suppress(OSError):
+                while True:
+                    door.accept()[0].close()
+
+        thread = threading.Thread(target=leave)
+        thread.start()
+        with pytest.raises(Broken) as ended:
+            ask(address, "t", "look", {}, patience=60)
+        assert ended.value.code == "OWNER_SILENT"
+        door.shutdown(socket.SHUT_RDWR)
+        thread.join(60)
+    assert not alive(address)
 
 
 JSON = st.recursive(

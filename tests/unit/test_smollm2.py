@@ -13,7 +13,6 @@ from types import ModuleType
 import pytest
 from safetensors import SafetensorError
 
-from rsi_master.adapters.store.objects import digest_of
 from rsi_master.app import bases, contracts, inspection, start
 from rsi_master.app.home import Home
 from rsi_master.core.contract import parse
@@ -22,6 +21,7 @@ from rsi_master.interfaces.cli import main
 from rsi_master.programs.sealed.gym.benchmark import GYM
 from rsi_master.programs.smollm2 import __main__ as program
 from rsi_master.programs.smollm2 import package
+from rsi_master.testing.folders import digest_of
 
 ROOT = Path(__file__).parents[2]
 REPAIR = re.escape(package.REPAIR)

@@ -4,6 +4,7 @@ import os
 from dataclasses import dataclass
 from pathlib import Path
 
+from rsi_master.adapters.store.durable import disk, write_file
 from rsi_master.core.errors import Refused, SealUnavailable
 
 SOCKET_BYTES = 100
@@ -47,9 +48,7 @@ class Home:
     def link_items(self, digest: str, file: Path) -> None:
         """Remember where the file of a person's own questions lies; contracts name its digest."""
         self.prepare()
-        link = self._items(digest)
-        link.parent.mkdir(exist_ok=True, mode=0o700)
-        link.write_bytes(os.fsencode(file.absolute()) + b"\n")
+        self._link(self._items(digest), os.fsencode(file.absolute()))
 
     def items(self, digest: str) -> Path | None:
         """Where that file lay; None when it was never named here."""
@@ -66,8 +65,7 @@ class Home:
 
     def link_seal(self, run: str, folder: Path) -> None:
         """Remember which sealed set belongs to a run."""
-        self._private(run).mkdir(parents=True, exist_ok=True, mode=0o700)
-        (self._private(run) / "sealed.set").write_text(folder.name + "\n", encoding="ascii")
+        self._link(self._private(run) / "sealed.set", folder.name.encode("ascii"))
 
     def seal(self, run: str) -> Path:
         """The sealed set of a run; raises SealUnavailable when this machine has none."""
@@ -102,6 +100,12 @@ class Home:
         if folder.is_symlink() or folder.stat().st_uid != os.getuid():
             raise Refused("SOCKET_FOLDER", f"{folder} belongs to another user; remove it")
         return folder / f"{run[-36:]}.sock"
+
+    def _link(self, link: Path, name: bytes) -> None:
+        """Write a name into a file, whole or not at all; raises Broken when the disk fails."""
+        with disk(f"writing {link}", "run this again"):
+            link.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+            write_file(link, name + b"\n", 0o600)
 
     def _items(self, digest: str) -> Path:
         return self.root / "benchmarks" / digest.removeprefix("sha256:")

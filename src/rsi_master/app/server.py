@@ -2,10 +2,14 @@
 
 Request: {"token", "action", "arguments"}; answer: {"ok": true, "answer"} or {"ok": false, "code",
 "message", "exit"}. The socket lies in a folder of the user alone; a token is asked all the same.
+
+An action may wait for a device and then for minutes of work. So the one who asks waits as long as
+the owner lives: its end closes the connection, and one that hangs opens its door no more.
 """
 
 import contextlib
 import json
+import select
 import socket
 import socketserver
 import threading
@@ -18,6 +22,9 @@ from rsi_master.expos.gateway import Gateway
 
 LINE_BYTES = 256_000
 SECONDS = 600.0
+"""How long the owner waits for the next line of a connection."""
+PATIENCE = 60.0
+"""Seconds without an answer until the door is tried."""
 
 
 class _Handler(socketserver.StreamRequestHandler):
@@ -83,14 +90,25 @@ def failure(problem: RsiError) -> dict[str, object]:
     }
 
 
-def ask(path: Path, token: str, action: str, arguments: Mapping[str, object]) -> dict[str, object]:
-    """Send one request to a living owner; raises Broken when none answers."""
+def ask(
+    path: Path,
+    token: str,
+    action: str,
+    arguments: Mapping[str, object],
+    patience: float = PATIENCE,
+) -> dict[str, object]:
+    """Send one request to a living owner and wait for its answer, however long the action takes.
+
+    Raises Broken when no owner answers, or one that was asked answers nobody for two times
+    `patience` seconds.
+    """
     request = {"token": token, "action": action, "arguments": dict(arguments)}
     try:
         with socket.socket(socket.AF_UNIX) as link:
-            link.settimeout(SECONDS)
+            link.settimeout(patience)
             link.connect(str(path))
             link.sendall(json.dumps(request).encode() + b"\n")
+            _await(link, path, patience)
             with link.makefile("rb") as file:
                 line = file.readline()
     except OSError as cause:
@@ -99,6 +117,27 @@ def ask(path: Path, token: str, action: str, arguments: Mapping[str, object]) ->
         raise Broken("OWNER_SILENT", "the owner closed the connection without an answer")
     answer: dict[str, object] = json.loads(line)
     return answer
+
+
+def alive(path: Path, patience: float = PATIENCE) -> bool:
+    """Whether somebody behind the socket answers a request, though this one is none."""
+    try:
+        with socket.socket(socket.AF_UNIX) as link:
+            link.settimeout(patience)
+            link.connect(str(path))
+            link.sendall(b"{}\n")
+            return link.recv(1) != b""
+    except OSError:
+        return False
+
+
+def _await(link: socket.socket, path: Path, patience: float) -> None:
+    """Wait until there is something to read, be it the end; raises TimeoutError."""
+    shut = False
+    while not select.select([link], [], [], patience)[0]:
+        if shut:
+            raise TimeoutError(f"nothing for {2 * patience:g} s, and its door is shut")
+        shut = not alive(path, patience)
 
 
 def _request(line: bytes) -> tuple[str, str, Mapping[str, object]]:

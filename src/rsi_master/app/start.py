@@ -1,7 +1,6 @@
 """Starting and resuming a run: what may refuse refuses here, before anything is spent."""
 
 import json
-import os
 import platform
 import shutil
 from collections.abc import Callable, Mapping, Sequence
@@ -11,6 +10,7 @@ from pathlib import Path
 
 from rsi_master.adapters.sandbox.isolation import choose, probe
 from rsi_master.adapters.sealed.sealing import Items, seal
+from rsi_master.adapters.store.durable import disk, laid, write_file
 from rsi_master.adapters.system import Uuid7
 from rsi_master.agents.agent import Agent
 from rsi_master.agents.playbook.main import MainPlaybook
@@ -44,7 +44,7 @@ LEAST_TRAINING = 10.0
 def create(
     text: str, origin: str, parent: Path, home: Home, questions: Path | None = None
 ) -> RunFolder:
-    """A new run folder under `parent`, its items sealed, its contract frozen.
+    """A new run folder under `parent`, its items sealed, its contract frozen: all of it or nothing.
 
     `questions` is the file that the contract names by digest, where this home does not know it.
     """
@@ -63,12 +63,18 @@ def create(
     sealed = seal(benchmark, base.folder, home.root, _counts(contract), items=items)
     check_sources(contract, recipes, sealed)
     folder = RunFolder(parent.absolute() / run)
-    folder.path.mkdir(parents=True)
-    folder.contract_file.write_text(text, encoding="utf-8")
-    (folder.path / "run.id").write_text(run + "\n", encoding="utf-8")
-    folder.verifier_file.write_text(f"{signer.verifier}\n", encoding="utf-8")
-    home.link_seal(run, sealed)
-    _operator_token(home, run)
+    try:
+        with disk(f"making {folder.path}", "run this again"), laid(folder.path) as place:
+            place.mkdir()
+            draft = RunFolder(place)
+            write_file(draft.contract_file, text.encode())
+            write_file(draft.path / "run.id", f"{run}\n".encode())
+            write_file(draft.verifier_file, f"{signer.verifier}\n".encode())
+            home.link_seal(run, sealed)
+            _operator_token(home, run)
+    except BaseException:
+        shutil.rmtree(sealed, ignore_errors=True)
+        raise
     return folder
 
 
@@ -260,10 +266,7 @@ def _same_programs(lab: Lab) -> None:
 def _operator_token(home: Home, run: str) -> None:
     caller = Caller(role=Role.OPERATOR, node="operator", actor="person")
     token = Tokens(home.tokens(run)).issue_lasting(caller)
-    path = home.operator_token(run)
-    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-    with os.fdopen(descriptor, "w") as file:
-        file.write(token + "\n")
+    write_file(home.operator_token(run), f"{token}\n".encode(), 0o600)
 
 
 def _counts(contract: Contract) -> dict[Drawn, int]:

@@ -93,13 +93,11 @@ class PoolRows(Value):
 
 
 class Survey(Value):
-    """What a file of questions holds: its digest, different rows, different questions by task, and
-    the tokens that an output to them may have."""
+    """What a file of questions holds: its digest, different rows, different questions by task."""
 
     digest: Digest
     rows: int
     questions: dict[str, int]
-    tokens: int
 
 
 class VerifiedRows(Value):

@@ -40,11 +40,15 @@ class Tokens:
         table[_hash(token)] = caller.model_dump(mode="json")
         self._path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         fresh = self._path.with_suffix(f".{os.getpid()}")
-        with os.fdopen(os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w") as file:
-            json.dump(table, file)
-            file.flush()
-            os.fsync(file.fileno())
-        fresh.replace(self._path)
+        flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC
+        try:
+            with os.fdopen(os.open(fresh, flags, 0o600), "w") as file:
+                json.dump(table, file)
+                file.flush()
+                os.fsync(file.fileno())
+            fresh.replace(self._path)
+        finally:
+            fresh.unlink(missing_ok=True)
         return token
 
     def caller(self, token: str) -> Caller:

@@ -6,8 +6,7 @@ from pathlib import Path
 from rsi_master.app import contracts, questions
 from rsi_master.app.home import Home
 from rsi_master.app.questions import Questions
-from rsi_master.core.errors import Misuse
-from rsi_master.interfaces import words
+from rsi_master.interfaces import files, words
 from rsi_master.interfaces.resolution import ASSUMED, resolution
 
 
@@ -22,8 +21,8 @@ class Wanted:
 
 def write(path: Path, wanted: Wanted, home: Home) -> str:
     """Write the contract to a new file; what to tell. Raises Misuse where the file exists or the
-    questions cannot be used."""
-    _absent(path)
+    questions cannot be used, Broken where the disk fails: nothing is written then."""
+    files.absent(path)
     told = ""
     if wanted.benchmark is None:
         text = contracts.fresh(wanted.name, wanted.profile)
@@ -31,20 +30,9 @@ def write(path: Path, wanted: Wanted, home: Home) -> str:
         most = dict(contracts.known(wanted.profile).most)
         found = questions.look(wanted.benchmark, wanted.profile, most, home)
         text, told = contracts.own(wanted.name, wanted.profile, found), _told(found) + "\n"
-    try:
-        with path.open("x", encoding="utf-8") as file:
-            file.write(text)
-    except FileExistsError:
-        _absent(path)
-    except OSError as cause:
-        raise Misuse("UNWRITABLE", f"{path} cannot be written: {cause.strerror}") from cause
+    files.write_new(path, text)
     name = words.shown(path)
     return f"{told}wrote {name}; edit it, then: {words.program()} run {name}"
-
-
-def _absent(path: Path) -> None:
-    if path.exists() or path.is_symlink():
-        raise Misuse("EXISTS", f"{path} exists and is not overwritten; name another --out")
 
 
 def _told(found: Questions) -> str:

@@ -2,6 +2,7 @@
 
 import re
 
+from rsi_master.adapters.store.durable import disk
 from rsi_master.app.folder import RunFolder
 from rsi_master.app.home import Home
 from rsi_master.app.reader import read
@@ -15,7 +16,10 @@ LETTER = {Role.WORKER: "w", Role.REVIEWER: "r"}
 
 
 def issue(folder: RunFolder, home: Home, role: Role, node: str | None) -> str:
-    """A token for a role at a node. Whoever can write the home of the run is its operator."""
+    """A token for a role at a node. Whoever can write the home of the run is its operator.
+
+    Raises Broken when the disk fails; the tokens of before stay then.
+    """
     if not home.operator_token(folder.id).is_file():
         raise Misuse(
             "NOT_THE_OPERATOR",
@@ -24,7 +28,8 @@ def issue(folder: RunFolder, home: Home, role: Role, node: str | None) -> str:
         )
     actor = "person" if role == Role.OPERATOR else "agent"
     caller = Caller(role=role, node=_node(folder, role, node), actor=actor)
-    return Tokens(home.tokens(folder.id)).issue_lasting(caller)
+    with disk(f"writing {home.tokens(folder.id)}", "run this again"):
+        return Tokens(home.tokens(folder.id)).issue_lasting(caller)
 
 
 def _node(folder: RunFolder, role: Role, node: str | None) -> str:

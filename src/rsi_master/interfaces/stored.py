@@ -1,7 +1,7 @@
 """What is stored by digest, shown and taken out: datasets, artifacts, checkpoints; and events."""
 
 import json
-import os
+from functools import partial
 from pathlib import Path
 
 from rsi_master.adapters.store.objects import FolderObjects
@@ -13,6 +13,7 @@ from rsi_master.core.experiment import BASE
 from rsi_master.core.facts import artifacts
 from rsi_master.domains.data.pool import parse
 from rsi_master.interfaces import words
+from rsi_master.interfaces.files import lay_new
 from rsi_master.interfaces.lookup import Thing
 from rsi_master.interfaces.sheet import Found, Rows, dump
 
@@ -91,9 +92,8 @@ def lay_out(record: Record, thing: Thing, target: Path) -> str:
     """Lay an artifact, a dataset or the checkpoint of an experiment at `target`, every byte
     checked; the digest of what was laid. Raises Misuse when `target` exists."""
     digest = _stored(record, thing)
-    if os.path.lexists(target):
-        raise Misuse("EXISTS", f"{target} exists and is not overwritten; name another --out")
-    FolderObjects(record.folder.objects).materialise(digest, target)
+    objects = FolderObjects(record.folder.objects)
+    lay_new(target, partial(objects.materialise, digest))
     return digest
 
 

@@ -58,8 +58,8 @@ def graph(record: Record) -> Graph:
         queued = experiment.queued
         if queued is not None:
             edges.append(Edge(source=queued.worker, target=experiment.id, kind="owns"))
-            edges.append(Edge(source=queued.init, target=experiment.id, kind="continues"))
-            taught = teachers(state, experiment.id)
+            parents, taught = queued.parents(), teachers(state, experiment.id)
+            edges += [Edge(source=n, target=experiment.id, kind="continues") for n in parents]
             edges += [Edge(source=n, target=experiment.id, kind="teaches") for n in taught]
     return Graph(nodes=tuple(nodes), edges=tuple(edges), champion=_champion(state))
 

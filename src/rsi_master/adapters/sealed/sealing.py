@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from rsi_master.adapters.sealed.link import ENVIRONMENT, PROGRAM
-from rsi_master.core.errors import Misuse, Refused, RsiError, SealUnavailable
+from rsi_master.core.errors import Broken, Misuse, Refused, RsiError, SealUnavailable
 from rsi_master.core.score import Drawn
 from rsi_master.core.sealed_wire import Survey
 
@@ -36,8 +36,8 @@ def seal(
 ) -> Path:
     """Draw `counts[split]` items of each task and return the folder `home/sealed/<set>`.
 
-    Raises SealUnavailable with the reason of the process, and Refused or Misuse for a file of
-    questions that is not as the contract says or cannot be used.
+    Raises SealUnavailable with the reason of the process, Broken when the disk fails, and Refused
+    or Misuse for a file of questions that is not as the contract says or cannot be used.
     """
     asked = ",".join(f"{split}={count}" for split, count in counts.items())
     words = ["seal", "--benchmark", benchmark, "--counts", asked, "--openings", str(openings)]
@@ -94,6 +94,8 @@ def _failure(doing: str, status: int, errors: str) -> RsiError:
         return Misuse(code, message)
     if status == Refused.exit_code:
         return Refused(code, message)
+    if status == Broken.exit_code:
+        return Broken(code, message)
     return SealUnavailable("SEAL_FAILED", f"{doing}: {message}")
 
 

@@ -1,9 +1,10 @@
 """Files that are whole or absent: written beside their name, synced, renamed, folder synced.
 
-A crash may leave a file with the prefix `.incoming-`; nothing reads those.
+A crash may leave a file or folder with the prefix `.incoming-`; nothing reads those.
 """
 
 import os
+import shutil
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -60,10 +61,24 @@ def write_file(target: Path, data: bytes, mode: int = 0o644) -> None:
 
 
 @contextmanager
-def disk(what: str) -> Iterator[None]:
-    """Turn an operating system error at the disk into Broken, naming what was being done."""
+def laid(target: Path) -> Iterator[Path]:
+    """A free place for a new file or folder, which gets the name `target` at the end of the block;
+    after an error it is removed."""
+    beside = Path(tempfile.mkdtemp(prefix=PREFIX, dir=target.parent))
+    try:
+        yield beside / "new"
+        (beside / "new").rename(target)
+        sync_folder(target.parent)
+    finally:
+        shutil.rmtree(beside, ignore_errors=True)
+
+
+@contextmanager
+def disk(what: str, then: str = "resume") -> Iterator[None]:
+    """Turn an operating system error at the disk into Broken, naming what was being done and what
+    to do when the disk is well again."""
     try:
         yield
     except OSError as cause:
         reason = f"{what}: {cause.strerror or cause}"
-        raise Broken("DISK", f"{reason}; free or repair the disk, then resume") from cause
+        raise Broken("DISK", f"{reason}; free or repair the disk, then {then}") from cause

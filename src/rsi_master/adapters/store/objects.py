@@ -14,7 +14,7 @@ from typing import BinaryIO
 from rsi_master.adapters.store.durable import disk, incoming, make_folder, publish, sync_folder
 from rsi_master.adapters.store.folder import check_name, plain_files
 from rsi_master.core.artifact import Artifact, Kind
-from rsi_master.core.canonical import decode, digest, encode
+from rsi_master.core.canonical import decode, encode
 from rsi_master.core.errors import Finding, Misuse
 
 CHUNK = 1 << 20
@@ -131,16 +131,6 @@ def fault(digest: str, path: Path) -> str | None:
     with disk(f"reading {digest[:19]}"), path.open("rb") as stream:
         found = "sha256:" + hashlib.file_digest(stream, "sha256").hexdigest()
     return None if found == digest else "replaced: its bytes do not match its digest"
-
-
-def digest_of(folder: Path) -> str:
-    """The digest that `put_folder` would give the folder; nothing is stored."""
-    files: dict[str, str] = {}
-    with disk(f"reading {folder.name}"):
-        for name, descriptor in plain_files(folder):
-            with os.fdopen(descriptor, "rb") as source:
-                files[name] = "sha256:" + hashlib.file_digest(source, "sha256").hexdigest()
-    return digest(encode({"files": files}))
 
 
 def copy(source: BinaryIO, target: BinaryIO) -> tuple[str, int]:

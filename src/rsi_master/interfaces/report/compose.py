@@ -4,8 +4,8 @@ from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 
-from rsi_master.core.errors import Misuse
 from rsi_master.core.event import Event
+from rsi_master.interfaces import files
 from rsi_master.interfaces.report.asked import asked
 from rsi_master.interfaces.report.budget import budget
 from rsi_master.interfaces.report.curve import curve
@@ -63,14 +63,7 @@ def write(subject: Subject, folder: Path, with_markdown: bool) -> tuple[Path, ..
     texts = {f"{name}.html": html(document)}
     if with_markdown:
         texts[f"{name}.md"] = markdown(document)
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        for file, text in texts.items():
-            (folder / file).write_text(text, encoding="utf-8")
-    except OSError as cause:
-        raise Misuse(
-            "UNWRITABLE", f"{folder} cannot be written: {cause.strerror}; name another --out"
-        ) from cause
+    files.write(folder, texts)
     return tuple(folder / file for file in texts)
 
 

@@ -3,7 +3,7 @@ layers, a dummy where an edge passes a layer, barycentre sweeps against crossing
 nearest to the neighbours that keep the order and overlap nowhere. Pure, and the same each time."""
 
 from bisect import bisect_right, insort
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Final, TypeAlias
@@ -16,7 +16,6 @@ Point: TypeAlias = tuple[float, float]
 # Vertices are numbers: first the nodes in their order, then the dummies.
 Ranks: TypeAlias = list[list[int]]
 Chain: TypeAlias = tuple[int, ...]
-Near: TypeAlias = Callable[[int], Sequence[int]]
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ from rsi_master.programs.confinement.interpreter import (
     standard_library,
 )
 from rsi_master.programs.confinement.plan import Confinement, ConfinementError, Inside, Tier
-from rsi_master.programs.confinement.probe import TierProbe, probe, supported
+from rsi_master.programs.confinement.probe import TierProbe, probe
 from rsi_master.programs.confinement.process import hand_over
 
 __all__ = [
@@ -26,5 +26,4 @@ __all__ = [
     "probe",
     "python_paths",
     "standard_library",
-    "supported",
 ]

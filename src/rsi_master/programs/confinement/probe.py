@@ -38,11 +38,6 @@ class TierProbe:
     reason: str = ""
 
 
-def supported() -> tuple[Tier, ...]:
-    """The tiers that held, strongest first. Forks; call it with a single thread."""
-    return tuple(found.tier for found in probe() if found.held)
-
-
 def probe() -> tuple[TierProbe, ...]:
     """Try every tier, strongest first. Forks; call it with a single thread."""
     return tuple(_try_tier(tier) for tier in TIERS)

@@ -30,10 +30,14 @@ def answer_of(text: str) -> str:
 
 def canonical(answer: str) -> str:
     """The form in which answers are compared."""
-    plain = "".join(map(_plain, unicodedata.normalize("NFC", answer))).translate(_MINUS_SIGNS)
-    words = " ".join(plain.casefold().split())
+    words = " ".join(plain(answer).casefold().split())
     bare = words.strip(_AROUND).removesuffix(".").strip(_AROUND)
     return _NUMBER.sub(_value, bare or words)
+
+
+def plain(text: str) -> str:
+    """A text in usual characters: NFC and usual forms, all dashes as `-`, nothing invisible."""
+    return "".join(map(_plain, unicodedata.normalize("NFC", text))).translate(_MINUS_SIGNS)
 
 
 def points(prompt: str, answer: str, reference: str | None = None) -> float | None:

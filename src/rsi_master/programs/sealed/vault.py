@@ -14,7 +14,7 @@ from pydantic import Field, ValidationError
 
 from rsi_master.core.artifact import ROW, AnyRow, Digest, RowKind, kind_of
 from rsi_master.core.canonical import digest, encode
-from rsi_master.core.errors import SealUnavailable
+from rsi_master.core.errors import Broken, SealUnavailable
 from rsi_master.core.model import Value
 from rsi_master.core.score import Drawn, Split
 from rsi_master.core.sealed import SealedSet
@@ -68,7 +68,7 @@ def seal(
     """Draw a set and write it to `home/sealed/<name>`: all of it or nothing. 0700, files 0600.
 
     Practice questions are no part of the commitment to the items; one that repeats an item is left
-    out. Raises Misuse for a source whose rows are of several kinds.
+    out. Raises Misuse for a source whose rows are of several kinds, Broken when the disk fails.
     """
     secret = secret or os.urandom(32)
     scored = {split: counts[split] for split in _SPLITS if split in counts}
@@ -183,6 +183,17 @@ def _pool_file(source: str) -> str:
 
 
 def _write(parent: Path, name: str, files: Mapping[str, bytes]) -> Path:
+    try:
+        return _written(parent, name, files)
+    except OSError as cause:
+        raise Broken(
+            "DISK",
+            f"writing {parent / name}: {cause.strerror or cause}; free or repair the disk, then "
+            "run this again",
+        ) from cause
+
+
+def _written(parent: Path, name: str, files: Mapping[str, bytes]) -> Path:
     parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     draft = Path(tempfile.mkdtemp(dir=parent, prefix=".draft-"))
     try:

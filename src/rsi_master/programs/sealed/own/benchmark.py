@@ -11,7 +11,7 @@ from rsi_master.core.errors import Refused
 from rsi_master.core.score import Split
 from rsi_master.programs.own import reading
 from rsi_master.programs.sealed.benchmark import Base, Decoding, Grade, Item, Model, Question
-from rsi_master.programs.sealed.own import file, fit
+from rsi_master.programs.sealed.own import file, fit, sameness
 from rsi_master.programs.sealed.own.file import Entry, shown
 
 NAME: Final = "jsonl"
@@ -35,8 +35,8 @@ class Jsonl:
 
 @dataclass(frozen=True, slots=True)
 class Own:
-    """Right or wrong answers, compared as `reading` says. Prompts that differ in case, space and
-    punctuation alone are one question: they never part, and one of them is evaluated."""
+    """Right or wrong answers, compared as `reading` says. Prompts that are one question by
+    `sameness` never part, and one of them is evaluated."""
 
     given: bytes
     entries: tuple[Entry, ...]
@@ -119,8 +119,9 @@ class Own:
         return Grade("right" if right else "wrong", found, float(right))
 
     def grader_source(self) -> bytes:
-        """The modules that read and compare answers."""
-        return "".join(inspect.getsource(module) for module in (reading, file, fit)).encode()
+        """The modules that read and compare answers, and those that draw the questions."""
+        modules = (reading, file, sameness, fit)
+        return "".join(map(inspect.getsource, modules)).encode()
 
     def model(self, base: Base) -> Model:
         """The base in transformers; torch is imported here and not before."""

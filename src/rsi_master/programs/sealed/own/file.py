@@ -14,6 +14,7 @@ from typing import Final
 from rsi_master.core.errors import Misuse
 from rsi_master.core.model import Value
 from rsi_master.programs.own.reading import answer_of
+from rsi_master.programs.sealed.own import sameness
 from rsi_master.programs.sealed.scanner import words
 
 LIMIT: Final = 32 << 20
@@ -33,8 +34,8 @@ class Entry(Value):
     answer: str
 
     def key(self) -> str:
-        """What prompts have in common that differ in case, space and punctuation alone."""
-        return "".join(words(self.prompt)) or unicodedata.normalize("NFC", self.prompt).strip()
+        """What it has in common with entries that ask the same."""
+        return sameness.key(self.prompt)
 
 
 class BadFile(Misuse):

@@ -21,9 +21,4 @@ def survey(data: bytes, base: Base) -> Survey:
             f"{told} {questions[few]} different questions, {LEAST} are needed; add some"
             + (", or leave the task out" if len(questions) > 1 else "")
         )
-    return Survey(
-        digest=digest(data),
-        rows=len(found.entries),
-        questions=questions,
-        tokens=found.decoding.max_new_tokens,
-    )
+    return Survey(digest=digest(data), rows=len(found.entries), questions=questions)
