@@ -20,7 +20,7 @@ RECOVERED = (
     "the difference that was claimed, divided by that from this run's base to the best made by "
     "hand. Its interval is that of the claim; the published score is taken as exact."
 )
-HEAD = ("what", "score", "where", "items", "the base there", "record")
+HEAD = ("what", "how", "score", "where", "items", "the base there", "record")
 
 
 @dataclass(frozen=True)
@@ -52,7 +52,7 @@ def beside(subject: Subject) -> tuple[Block, ...]:
     known = subject.yardsticks
     if isinstance(known, Unknown):
         return ()
-    few = _row("few-shot", known.few_shot, known)
+    few = _row("few-shot base", known.few_shot, known)
     best = _row("best made by hand", known.best, known)
     table = Table(CAPTION, HEAD, (few, best))
     gap = _gap(subject, known)
@@ -90,7 +90,8 @@ def _row(label: str, one: Yardstick, known: Yardsticks) -> Row:
     seeds = words.count(one.seeds, "seed")
     return Row(
         (
-            (f"{label}: {cut(one.what)}",),
+            (label,),
+            (cut(one.what),),
             (_interval(one.score),),
             (f"{one.split}, another draw",),
             (f"{known.items:,} a task, {seeds}",),

@@ -33,6 +33,15 @@ BROKEN = (
     "verification found what is listed under Integrity, so what follows is only what it says.",
 )
 MOST_CANDIDATES = 20
+HEAD = (
+    "recipe",
+    "data and method",
+    "settings",
+    "experiments",
+    "seeds",
+    "mean on confirm",
+    "claimable",
+)
 
 
 def result(subject: Subject) -> Line:
@@ -142,7 +151,7 @@ def _ranking(subject: Subject) -> tuple[Block, ...]:
             "How recipes rank: by their mean over seeds on confirm; the interval of each training "
             "stands under Experiments. What may be claimed is the training on the seed that the "
             "contract fixed.",
-            ("recipe", "data and method", "experiments", "seeds", "mean on confirm", "claimable"),
+            HEAD,
             tuple(_candidate(subject, one) for one in found),
         ),
     )
@@ -152,8 +161,9 @@ def _candidate(subject: Subject, one: Candidate) -> Row:
     refs = subject.refs
     return Row(
         (
-            (Code(words.short(one.effective)), f" {_gist(subject, one)}"),
+            (Code(words.short(one.effective)),),
             (cut(one.family),),
+            (_gist(subject, one),),
             refs.experiments(one.experiments),
             (str(one.seeds),),
             (words.percent(one.confirm_mean),),
