@@ -464,7 +464,7 @@ def test_a_review_is_told_with_what_main_did_next(finished: Subject, shown: Page
     text = shown.by_id("review-r1").text()
     assert "Question: which is better? Scope: w1 , w2" in text
     assert "supported a2 is ahead a2 , nowhere" in text
-    assert "Regressions: b1 forgot sums" in text
+    assert "What got worse: b1 forgot sums" in text
     assert "It recommends a2 : train it again" in text
     kinds = [type(m.fact) for m in moves.after(finished.record.events, "r1")]
     assert kinds == [DirectionClosed, WorkerCreated, ClaimOpened, FinishAsked]

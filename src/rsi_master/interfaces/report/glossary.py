@@ -36,6 +36,11 @@ WORDS: Final = (
         "found a fault. What continues a flagged one is tainted",
     ),
     (
+        "supported, refuted, inconclusive, invalid",
+        "what the figures of a review say of a claim, where all its comparisons are counted "
+        "together: each of many is easily ahead by chance",
+    ),
+    (
         "verification, fresh seed",
         "a recommended experiment is trained again from the base with another random seed that the "
         "contract fixed beforehand, so that luck is not chosen",
