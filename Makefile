@@ -15,7 +15,7 @@ pip := $(py) -m pip --quiet --disable-pip-version-check
 run := OMP_NUM_THREADS=1 $(py)
 ready := .venv/.installed
 
-.PHONY: setup demo test test-all check format bench bench-demo bench-nano clean FORCE
+.PHONY: setup demo test test-all check format bench bench-demo bench-nano pictures clean FORCE
 .DELETE_ON_ERROR:
 
 setup: $(ready)
@@ -86,6 +86,11 @@ bench-demo: $(ready)
 # before is kept in build/bench-nano as long as base, suite and recipes are the same.
 bench-nano: $(ready)
 	@$(run) -m bench.nano docs/nano.md
+	@$(run) -m bench.published
+
+# docs/terminal.svg and docs/report.svg, drawn from the record of RUN or of the newest run: seconds.
+pictures: $(ready)
+	@$(run) -m bench.pictures $(RUN)
 
 clean:
 	rm -rf .venv build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

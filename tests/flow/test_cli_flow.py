@@ -16,11 +16,13 @@ from pathlib import Path
 import pytest
 
 from rsi_master.adapters.store.notes import NoteFolder
+from rsi_master.agents.agent import Agent
 from rsi_master.agents.playbook.main import MainPlaybook
 from rsi_master.agents.playbook.reviewer import ReviewerPlaybook
 from rsi_master.app import start
 from rsi_master.app.folder import RunFolder
 from rsi_master.app.reader import read
+from rsi_master.core.run import TurnRole
 from rsi_master.interfaces import words
 from rsi_master.interfaces.cli import main
 from rsi_master.interfaces.ending import ending
@@ -56,15 +58,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
         patch.chdir(folder)
         patch.setenv("RSI_HOME", str(folder / "home"))
         patch.delenv("RSI_RUN", raising=False)
-        patch.setattr(
-            start,
-            "playbook",
-            lambda: {
-                "main": MainPlaybook(),
-                "reviewer": ReviewerPlaybook(),
-                "worker": SketchWorker(QUICK),
-            },
-        )
+        patch.setattr(start, "playbook", brisk)
         code, told = said("run", "sketch.toml")
         (folder / "told.txt").write_text(told, encoding="utf-8")
         assert code == 0, told
@@ -107,7 +101,8 @@ def test_a_run_tells_its_story_and_its_end(place: Path) -> None:
     note = NoteFolder(folder.notes).all()[-1][1]
     assert note.splitlines()[-1] in end
     assert f"signed head  {len(read(folder).events)} events" in end
-    assert f"{words.program()} verify runs/{folder.id}" in end
+    for command in ("report", "verify", "try"):
+        assert f"  {words.program()} {command} runs/{folder.id}\n" in end
     take = next(line for line in end.splitlines() if "--out" in line)
     assert take.strip().startswith(f"{words.program()} show champion --run runs/{folder.id} ")
 
@@ -371,11 +366,49 @@ def test_a_run_is_stopped_visited_and_resumed(
     assert said("verify")[0] == 0
 
 
+def test_a_run_that_was_moved_goes_on_where_it_lies(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("RSI_HOME", str(tmp_path / "home"))
+    Path("sketch.toml").write_text(sketch("movable"), encoding="utf-8")
+    with owner("run", "sketch.toml", steps=40) as running:
+        running.send_signal(signal.SIGINT)
+        _, said_before = running.communicate(timeout=30)
+        assert running.returncode == 130, said_before
+    before = newest(tmp_path / "runs")
+    identity, size = before.id, len(read(before).events)
+    moved = tmp_path / "another pläce" / "under another name"
+    moved.parent.mkdir()
+    before.path.rename(moved)
+
+    monkeypatch.setattr(start, "playbook", brisk)
+    code, told = said("resume", str(moved))
+    assert code == 0, told
+    record = read(RunFolder(moved))
+    assert record.folder.id == identity
+    assert record.state.owners == 2
+    assert len(record.events) > size
+    code, answer = answered("verify", str(moved), "--json")
+    assert (code, answer["sound"]) == (0, True)
+    assert f"verify {words.shown(moved)}" in told
+    spool = record.folder.spool
+    recorded = [file for file in moved.rglob("*") if file.is_file() and spool not in file.parents]
+    places = [file.name for file in recorded if str(tmp_path).encode() in file.read_bytes()]
+    assert (len(recorded) > 10, places) == (True, []), "no place stands in a record"
+
+
+def brisk() -> dict[TurnRole, Agent]:
+    """Roles whose experiments take moments."""
+    worker = SketchWorker(QUICK)
+    return {"main": MainPlaybook(), "reviewer": ReviewerPlaybook(), "worker": worker}
+
+
 @contextlib.contextmanager
-def owner(*words: str) -> Iterator["subprocess.Popen[str]"]:
-    """A run in a process of its own, once its first experiment is submitted."""
+def owner(*words: str, steps: int = 300) -> Iterator["subprocess.Popen[str]"]:
+    """A run in a process of its own, once its first experiment, of so many steps, is submitted."""
     with subprocess.Popen(
-        [sys.executable, "-c", SLOW, *words],
+        [sys.executable, "-c", SLOW.replace("300", str(steps)), *words],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,

@@ -56,7 +56,9 @@ def test_without_a_champion_there_is_none_to_take_out(tmp_path: Path) -> None:
     told = text(ending(finished(tmp_path, MAIN, "nothing held")))
     assert told.startswith("No champion: nothing held.")
     assert f"{words.program()} verify " in told
+    assert f"{words.program()} report " in told
     assert "--out" not in told
+    assert f"{words.program()} try " not in told
 
 
 def test_the_command_to_go_on_quotes_a_folder_once(

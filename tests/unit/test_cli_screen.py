@@ -5,25 +5,38 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
-from rich.console import Console
+from rich.console import Console, ConsoleDimensions
 
 from rsi_master.app.home import Home
-from rsi_master.core.action import OS
+from rsi_master.core.action import OS, Caller, Role
 from rsi_master.core.contract import Base as PinnedBase
 from rsi_master.core.contract import Budget, Contract, Policy
 from rsi_master.core.errors import Refused
 from rsi_master.core.event import Event, Fact
 from rsi_master.core.experiment import AttemptPlanned, ExperimentQueued
-from rsi_master.core.graph import WorkerCreated
-from rsi_master.core.run import OwnerStarted, RunFinished, TurnEnded
+from rsi_master.core.graph import (
+    DirectionClosed,
+    ReviewRequested,
+    WorkerCreated,
+    WorkerFinalised,
+)
+from rsi_master.core.run import (
+    ClaimOpened,
+    FinishAsked,
+    OwnerStarted,
+    RunFinished,
+    TurnEnded,
+)
 from rsi_master.core.state import State
 from rsi_master.interfaces import doctor, words
-from rsi_master.interfaces.board import Board, Pulse
+from rsi_master.interfaces.board import Board
 from rsi_master.interfaces.narrate import narrate
 from rsi_master.interfaces.progress import JsonLines, Plain, Progress, Screen
+from rsi_master.interfaces.pulse import Pulse
 
 DIGEST = "sha256:" + "3fa9c1e2" * 8
 ID = "01a22c3b-d11a-700e-8593-765bcf75d462"
+MAIN = Caller(role=Role.MAIN, node="main", actor="playbook")
 CONTRACT = Contract(
     name="told",
     target="answer [bold]questions",
@@ -66,9 +79,9 @@ STORY: Sequence[Fact] = (
 )
 
 
-def events(story: Sequence[Fact] = STORY) -> list[Event]:
+def events(story: Sequence[Fact] = STORY, caller: Caller = OS) -> list[Event]:
     return [
-        Event(position=at, id=ID, at=100.0 + at, contract=DIGEST, caller=OS, fact=fact)
+        Event(position=at, id=ID, at=100.0 + at, contract=DIGEST, caller=caller, fact=fact)
         for at, fact in enumerate(story)
     ]
 
@@ -100,14 +113,76 @@ def test_the_board_shows_directions_jobs_and_what_is_left(tmp_path: Path) -> Non
     assert "step 10 of 40 (25 %)" in text
 
 
-@pytest.mark.parametrize("metrics", ["", "no json\n", '{"loss": 1}\n', "[1]\n"])
+@pytest.mark.parametrize("metrics", ["", "no json\n", '{"loss": 1}\n', "[1]\n", '{"step": -1}\n'])
 def test_metrics_without_a_step_are_no_progress(tmp_path: Path, metrics: str) -> None:
     pulse = spool(tmp_path, metrics)
-    assert pulse.step(state().experiments[ID]) is None
+    assert pulse.beat(state().experiments[ID], 145.0) is None
 
 
 def test_a_job_that_has_written_nothing_is_no_progress(tmp_path: Path) -> None:
-    assert Pulse(tmp_path).step(state().experiments[ID]) is None
+    assert Pulse(tmp_path).beat(state().experiments[ID], 145.0) is None
+
+
+@pytest.mark.parametrize(
+    ("metrics", "told"),
+    [
+        ('{"step": 8, "loss": 0.51234, "reward": null}', ["step 8 of 40 (20 %)", "loss 0.512"]),
+        ('{"step": 8, "loss": 0.5, "reward": 0.25}', ["step 8 of 40 (20 %)", "reward 0.25"]),
+        ('{"step": 7, "loss": 2}\n{"step": 8, "loss": NaN}', ["step 7 of 40 (17 %)", "loss 2"]),
+        ('{"step": 99}', ["step 40 of 40 (100 %)"]),
+    ],
+)
+def test_a_job_tells_its_step_its_reward_or_loss_and_its_time(
+    tmp_path: Path, metrics: str, told: list[str]
+) -> None:
+    text = printed(Board("told", CONTRACT, state(), 145.0, spool(tmp_path, f"{metrics}\n")))
+    (row,) = (line for line in text.splitlines() if "training" in line)
+    assert re.split(r"  +", row.strip()) == ["cf75d462", "w1", "training", *told, "42 s"]
+
+
+CLOSED = DirectionClosed(node="w1", reason="r1: another direction\nis better")
+CHOICES: Sequence[tuple[Fact, str]] = (
+    (STORY[1], "opens w1 (try direct answers): h"),
+    (ReviewRequested(node="r1", question="which?", scope=("w1", "w2")), "asks r1 to review w1, w2: "
+     "which?"),
+    (CLOSED, "closes w1: r1: another direction is better"),
+    (ClaimOpened(experiment=ID, intent="i", name="n"), "claims cf75d462 and opens the holdout: it "
+     "ranks first of what was verified"),
+    (FinishAsked(reason="the claim is scored"), "finishes: the claim is scored"),
+)  # fmt: skip
+
+
+@pytest.mark.parametrize(("fact", "told"), CHOICES)
+def test_the_board_tells_the_last_decision_of_main_and_its_reason(
+    tmp_path: Path, fact: Fact, told: str
+) -> None:
+    now = State.replay(CONTRACT, events((*STORY[:3], fact), MAIN))
+    assert now.choice == fact
+    text = printed(Board("told", CONTRACT, now, 145.0, Pulse(tmp_path)))
+    assert f"Main       {told}" in [line.rstrip() for line in text.splitlines()]
+
+
+def test_what_another_decided_in_mains_place_is_no_decision_of_main() -> None:
+    now = State.replay(CONTRACT, [*events(STORY[:3], MAIN), *events((CLOSED,))])
+    assert now.choice == STORY[1]
+
+
+def test_the_last_decision_takes_two_lines_at_most(tmp_path: Path) -> None:
+    long = CLOSED.model_copy(update={"reason": "since it is beaten on every task " * 9})
+    now = State.replay(CONTRACT, events((*STORY[:3], long), MAIN))
+    text = low(Board("told", CONTRACT, now, 145.0, Pulse(tmp_path)), 80, 24)
+    first = next(at for at, line in enumerate(text) if line.startswith("Main"))
+    assert text[first].startswith("Main       closes w1: since it is beaten")
+    assert text[first + 1].startswith("           ")
+    assert text[first + 1].rstrip().endswith(" …")
+    assert not text[first + 2].strip()
+
+
+def low(board: Board, width: int, height: int) -> list[str]:
+    """The lines of a board on a terminal of that size."""
+    console = Console(file=io.StringIO(), width=width, height=height)
+    lines = console.render_lines(board.render(ConsoleDimensions(width, height)))
+    return ["".join(part.text for part in line) for line in lines]
 
 
 def test_progress_tells_only_what_is_new() -> None:
@@ -149,6 +224,10 @@ def test_the_story_stays_on_the_terminal_and_the_board_goes(tmp_path: Path) -> N
         now.apply(event)
         screen.show(event, narrate(event, now))
         screen.refresh(now)
+    assert file.getvalue().rfind("\x1b[?25l") < file.getvalue().rfind("\x1b[?25h"), (
+        "it has a cursor"
+    )
+    assert not seen(file.getvalue(), keep=True)[-1], "which rests below the board"
     screen.close()
     left = seen(file.getvalue())
     heads = [line.split()[1] for line in left if not line.startswith(" " * 20)]
@@ -156,8 +235,9 @@ def test_the_story_stays_on_the_terminal_and_the_board_goes(tmp_path: Path) -> N
     assert left[-1].endswith("w1 failed: too late")
 
 
-def seen(written: str) -> list[str]:
-    """The lines that remain on a terminal: what is erased or written over is gone."""
+def seen(written: str, keep: bool = False) -> list[str]:
+    """The lines that remain on a terminal, blank ones if wanted: what is erased or written over is
+    gone."""
     lines, row = [""], 0
     for part in re.split(r"(\x1b\[[0-9;?]*[A-Za-z]|\r|\n)", written):
         if part == "\n":
@@ -169,13 +249,11 @@ def seen(written: str) -> list[str]:
             lines[row] = ""
         elif not part.startswith(("\x1b", "\r")):
             lines[row] += part
-    return [line.rstrip() for line in lines if line.strip()]
+    return [line.rstrip() for line in lines if keep or line.strip()]
 
 
-@pytest.mark.parametrize(("width", "height"), [(80, 24), (200, 50)])
-def test_the_board_fits_the_terminal_and_keeps_the_newest(
-    tmp_path: Path, width: int, height: int
-) -> None:
+def crowded(*more: Fact) -> State:
+    """Sixty directions and twenty jobs."""
     created, queued = STORY[1:3]
     assert isinstance(created, WorkerCreated)
     assert isinstance(queued, ExperimentQueued)
@@ -184,16 +262,32 @@ def test_the_board_fits_the_terminal_and_keeps_the_newest(
         for at in range(1, 61)
     ]
     jobs = [queued.model_copy(update={"experiment": f"e{at:02}"}) for at in range(20)]
-    full = State.replay(CONTRACT, events((STORY[0], *many, *jobs)))
-    console = Console(file=io.StringIO(), width=width, height=height)
-    lines = console.render_lines(
-        Board("told", CONTRACT, full, 200.0, Pulse(tmp_path)).render(height)
-    )
-    text = ["".join(part.text for part in line) for line in lines]
+    return State.replay(CONTRACT, events((STORY[0], *many, *jobs, *more), MAIN))
+
+
+@pytest.mark.parametrize(("width", "height"), [(80, 24), (200, 50), (80, 14), (60, 24)])
+def test_the_board_fits_the_terminal_and_keeps_the_newest(
+    tmp_path: Path, width: int, height: int
+) -> None:
+    text = low(Board("told", CONTRACT, crowded(), 200.0, Pulse(tmp_path)), width, height)
     assert height - 2 <= len(text) <= height
+    assert any(line.startswith("clock  ") for line in text)
+    assert any(line.startswith("Main  ") for line in text)
     assert any(line.startswith("w60 ") for line in text)
     assert any(line.startswith("e19 ") for line in text)
     assert not any(line.startswith("w1 ") for line in text)
+
+
+def test_where_room_is_scarce_what_is_active_and_what_runs_stay(tmp_path: Path) -> None:
+    over = (
+        WorkerFinalised(node=f"w{at}", summary="done", cites=(), best=None, by=f"w{at}")
+        for at in range(2, 61)
+    )
+    runs = AttemptPlanned(experiment="e03", stage="train", fence=1, job="j", spec=None)
+    text = low(Board("told", CONTRACT, crowded(*over, runs), 200.0, Pulse(tmp_path)), 80, 24)
+    for name in ("w1 ", "w60 ", "e03 ", "e19 "):
+        assert any(line.startswith(name) for line in text), name
+    assert not any(line.startswith("w2 ") for line in text)
 
 
 def test_a_finished_run_has_no_time_left_and_nothing_running(tmp_path: Path) -> None:

@@ -12,8 +12,8 @@ from rsi_master.core.state import State
 from rsi_master.domains.control.overview import OverviewView
 from rsi_master.domains.planning.actions import ReopenedView
 from rsi_master.domains.planning.workers import WorkerView
-from rsi_master.interfaces import board
 from rsi_master.interfaces.narrate import narrate
+from rsi_master.interfaces.standing import standing
 from rsi_master.testing.rig import Rig
 
 
@@ -48,7 +48,7 @@ def statuses(rig: Rig) -> set[str]:
     """What every place says about w1."""
     seen = cast(WorkerView, rig.main().act("worker.inspect", node="w1")).status
     (listed,) = cast(OverviewView, rig.main().act("state.sync")).directions
-    return {seen, listed.status, board.standing(rig.state.graph.nodes["w1"])}
+    return {seen, listed.status, standing(rig.state.graph.nodes["w1"])}
 
 
 def denied(rig: Rig, action: str, **arguments: object) -> tuple[str, str]:

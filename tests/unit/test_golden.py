@@ -140,12 +140,17 @@ def test_an_event_is_shown_as_it_was_recorded(tmp_path: Path) -> None:
     assert '"sketch/clean"' in shown
 
 
-def test_a_run_of_version_2_had_no_practice_questions() -> None:
+@pytest.mark.parametrize(
+    ("version", "lacked"), [(2, {"practice": 0, "suite": None}), (3, {"suite": None})]
+)
+def test_a_run_of_an_older_version_lacked_what_was_added_to_its_sealed_set(
+    version: int, lacked: dict[str, object]
+) -> None:
     raw = decode(CODEC.read(BODIES[0]).to_bytes())
     assert isinstance(raw, dict)
     sealed = dict(raw["fact"]["sealed"])
-    assert sealed.pop("practice") == 0
-    old = {**raw, "version": 2, "fact": {**raw["fact"], "sealed": sealed}}
+    assert {name: sealed.pop(name) for name in lacked} == lacked
+    old = {**raw, "version": version, "fact": {**raw["fact"], "sealed": sealed}}
     assert CODEC.read(encode(old)) == CODEC.read(BODIES[0])
-    with pytest.raises(Finding, match="no field 'practice'"):
-        CODEC.read(encode({**raw, "version": 2}))
+    with pytest.raises(Finding, match=f"no field '{min(lacked)}'"):
+        CODEC.read(encode({**raw, "version": version}))

@@ -14,6 +14,7 @@ from rsi_master.adapters.store.objects import FolderObjects
 from rsi_master.adapters.store.sqlite import SqliteEvents
 from rsi_master.app.folder import RunFolder
 from rsi_master.app.home import Home
+from rsi_master.app.yardsticks import Measured, Yardstick, Yardsticks
 from rsi_master.core.action import OS, Amounts, Caller, Role
 from rsi_master.core.artifact import Row
 from rsi_master.core.contract import parse
@@ -36,7 +37,7 @@ from rsi_master.core.run import (
     OwnerStarted,
     RunFinished,
 )
-from rsi_master.core.score import ClaimResult, PairedDifference
+from rsi_master.core.score import ClaimResult, NotScored, PairedDifference, Scored
 from rsi_master.core.state import State
 from rsi_master.domains.data.pool import render
 from rsi_master.expos.verify import Report
@@ -74,6 +75,34 @@ HOSTILE = (
     "http://evil <http://evil> www.evil \\| \n# head\n| a |\n|---|\n" + "long" * 3000
 )
 Told = Fact | tuple[Caller, Fact]
+
+
+def measured(value: float) -> Measured:
+    return Measured(value=value, error=0.02)
+
+
+KNOWN = Yardsticks(
+    benchmark="nano",
+    base=tape.digest("base"),
+    suite=tape.digest("suite"),
+    page="docs/nano.md",
+    items=100,
+    few_shot=Yardstick(
+        what="the base with two examples",
+        split="dev",
+        seeds=1,
+        score=measured(0.3),
+        base=measured(0.25),
+    ),
+    best=Yardstick(
+        what="a long lineage", split="holdout", seeds=3, score=measured(0.75), base=measured(0.25)
+    ),
+)
+SURE = NotScored(reason="unfit")
+
+
+def score(value: float, n: int) -> Scored:
+    return Scored(value=value, low=value - 0.1, high=value + 0.1, n=n)
 
 
 def worker(node: str, after: Sequence[str] = (), **more: object) -> WorkerCreated:
@@ -249,6 +278,66 @@ def test_the_claim_stands_beside_the_base_with_its_interval(shown: Page) -> None
     assert "+20.0 points (+10.0 to +30.0), p = 0.01 on 100 items 40 of 100 differ" in text
 
 
+def test_the_result_stands_at_the_top(finished: Subject, tmp_path: Path) -> None:
+    (lead,) = page(finished).root.all("header")
+    told = "On the holdout the champion v1 reaches 55.0 % (45.0 to 65.0), the base 35.0 % (25.0 to"
+    assert told in lead.text()
+    (lead,) = page(run(tmp_path / "run", started(), *base())).root.all("header")
+    assert "holdout" not in lead.text(), "nothing was claimed yet"
+
+
+def test_tasks_on_which_the_champion_is_worse_are_named(tmp_path: Path) -> None:
+    told = claimed("a1")
+    worse = told.result.champion.model_copy(
+        update={"tasks": {"add": score(0.2, 7), "say": score(0.9, 8), "new": score(0.1, 9)}}
+    )
+    before = told.result.base.model_copy(update={"tasks": {"add": score(0.3, 7), "say": SURE}})
+    result = told.result.model_copy(update={"champion": worse, "base": before})
+    found = page(
+        run(
+            tmp_path / "run",
+            started(),
+            *base(),
+            worker("w1"),
+            *tape.life("a1"),
+            told.model_copy(update={"result": result}),
+        )
+    )
+    assert (
+        "By task its score is lower than that of the base on add: 30.0 % (20.0 to 40.0) to "
+        "20.0 % (10.0 to 30.0) on 7 items." in found.by_id("verdict").text()
+    )
+    assert "add 30.0 % (20.0 to 40.0) 20.0 % (10.0 to 30.0) 7 event" in found.by_id("claim").text()
+
+
+def test_a_claim_stands_beside_what_is_published(finished: Subject) -> None:
+    found = page(replace(finished, yardsticks=KNOWN))
+    claim, verdict = found.by_id("claim").text(), found.by_id("verdict").text()
+    assert (
+        "few-shot base the base with two examples 30.0 % (26.1 to 33.9) dev, another draw" in claim
+    )
+    assert "best made by hand a long lineage 75.0 % (71.1 to 78.9) holdout, another draw" in claim
+    assert "100 a task, 3 seeds 25.0 % (21.1 to 28.9) published in docs/nano.md" in claim
+    assert "Recovered gap: 50.0 % (25.0 to 75.0)" in claim
+    assert "Published, not measured in this run: the base with two examples reaches" in verdict
+    assert "the gap from the base to the latter 50.0 % (25.0 to 75.0) is recovered." in verdict
+
+
+@pytest.mark.parametrize("best", [0.35, 0.1])
+def test_where_the_base_is_as_good_as_what_is_published_there_is_no_gap(
+    finished: Subject, best: float
+) -> None:
+    reached = KNOWN.best.model_copy(update={"score": Measured(value=best, error=0.02)})
+    found = page(replace(finished, yardsticks=KNOWN.model_copy(update={"best": reached})))
+    assert f"{100 * best:.1f} %" in found.by_id("claim").text()
+    assert "ecovered" not in found.root.text()
+
+
+def test_that_nothing_is_published_is_said(shown: Page) -> None:
+    assert "The base is all that the claim is held against" in shown.by_id("verdict").text()
+    assert "another draw" not in shown.root.text()
+
+
 def test_the_order_of_the_page_is_from_question_to_proof(shown: Page) -> None:
     titles = [tag.text() for tag in shown.root.all("h2")]
     assert titles == [
@@ -263,6 +352,7 @@ def test_the_order_of_the_page_is_from_question_to_proof(shown: Page) -> None:
         "Budget",
         "Integrity",
         "How to reproduce",
+        "Words",
         "Cited events",
     ]
 
@@ -377,7 +467,7 @@ def test_a_review_is_told_with_what_main_did_next(finished: Subject, shown: Page
     text = shown.by_id("review-r1").text()
     assert "Question: which is better? Scope: w1 , w2" in text
     assert "supported a2 is ahead a2 , nowhere" in text
-    assert "Regressions: b1 forgot sums" in text
+    assert "What got worse: b1 forgot sums" in text
     assert "It recommends a2 : train it again" in text
     kinds = [type(m.fact) for m in moves.after(finished.record.events, "r1")]
     assert kinds == [DirectionClosed, WorkerCreated, ClaimOpened, FinishAsked]
@@ -470,9 +560,10 @@ def test_at_every_moment_of_a_run_there_is_a_report(finished: Subject) -> None:
         events = whole_.events[:end]
         record = replace(whole_, events=events, state=State.replay(whole_.contract, events))
         status = Glance(record, Home(whole_.folder.path.parent)).status()
-        subject = Subject(record, status, Verification(None), Refs.of(record))
+        refs = Refs.of(record)
+        subject = Subject(record, status, Verification(None), refs, finished.yardsticks)
         assert "Cited events" in page(subject).root.text()
-        assert markdown(compose(subject)).count("\n## ") == 12
+        assert markdown(compose(subject)).count("\n## ") == 13
 
 
 def test_an_empty_run_has_a_report(tmp_path: Path) -> None:

@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from safetensors.numpy import save
 
 from rsi_master.core.artifact import AnyRow
+from rsi_master.core.canonical import digest
 from rsi_master.core.errors import Broken, Misuse, PolicyDenied, SealUnavailable
 from rsi_master.core.score import Drawn, Scored, Split
 from rsi_master.core.sealed_wire import FRAME_LIMIT, FrameReader, frame
@@ -55,6 +56,7 @@ def test_a_sealed_set_reads_back(folder: Path, base: Path) -> None:
     ids = [item.id for items in vault.items.values() for item in items]
     assert len(set(ids)) == 24
     assert folder.name == vault.manifest.public.digest.removeprefix("sha256:")[:16]
+    assert vault.manifest.public.suite == digest(SKETCH.grader_source())
     assert vault.manifest.holds == {
         "sketch/clean": "rows",
         "sketch/scraped": "rows",

@@ -24,10 +24,10 @@ SCREENED = "screen"
 
 class RunOpened(Fact):
     """The run begins: contract, base, sealed set, isolation that holds, versions. Version 1 knew
-    no verifier of the sealed set, version 2 no practice questions."""
+    no verifier of the sealed set, version 2 no practice questions, version 3 no suite."""
 
     type = "run.opened"
-    version = 3
+    version = 4
 
     run: str
     contract: Artifact
@@ -42,14 +42,14 @@ class RunOpened(Fact):
     @classmethod
     def upcast(cls, version: int, fields: Mapping[str, object]) -> Mapping[str, object]:
         """See `Fact`."""
-        if version not in (1, 2):
+        added: dict[str, object] = {"verifier": None, "practice": 0, "suite": None}
+        if not 1 <= version <= len(added):
             return super().upcast(version, fields)
         sealed = fields["sealed"]
         if not isinstance(sealed, dict):
             raise TypeError(f"{cls.type}: sealed is {type(sealed).__name__}")
-        if version == 1:
-            sealed = cls.extended(sealed, verifier=None)
-        return {**fields, "sealed": cls.extended(sealed, practice=0)}
+        later = dict(list(added.items())[version - 1 :])
+        return {**fields, "sealed": cls.extended(sealed, **later)}
 
 
 class OwnerStarted(Fact):

@@ -16,7 +16,8 @@ class SealedSet(Value):
 
     `base` is the digest of the base's tensors; `openings` is how often the holdout may be claimed.
     `verifier` is the benchmark's open verifier as `module:function`, which jobs may import;
-    `practice` counts open questions, which belong to no split.
+    `practice` counts open questions, which belong to no split. `suite` is the digest of the
+    benchmark's own source, which figures published for it name.
     """
 
     benchmark: str
@@ -29,6 +30,7 @@ class SealedSet(Value):
     sources: tuple[str, ...]
     verifier: str | None = None
     practice: int = 0
+    suite: Digest | None = None
 
 
 class ScanReport(Value):

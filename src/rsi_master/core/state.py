@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from functools import singledispatchmethod
 
 from rsi_master.core.budget import CLAIM, Books, Costs
+from rsi_master.core.choice import Choice, choice
 from rsi_master.core.contract import Contract
 from rsi_master.core.dataset import DatasetRefused, DatasetRegistered
 from rsi_master.core.event import Event, Fact
@@ -56,7 +57,10 @@ from rsi_master.core.run import (
 
 @dataclass
 class State:
-    """All that the record says at one position. Mutable, written by `apply` alone."""
+    """All that the record says at one position. Mutable, written by `apply` alone.
+
+    `choice` is the last thing that Main decided.
+    """
 
     books: Books
     costs: Costs
@@ -71,6 +75,7 @@ class State:
     programs: dict[str, ProgramAdded] = field(default_factory=dict)
     experiments: dict[str, Experiment] = field(default_factory=dict)
     graph: ResearchGraph = field(default_factory=ResearchGraph)
+    choice: Choice | None = None
     intents: dict[str, ActionIntended] = field(default_factory=dict)
     submissions: int = 0
     probes: dict[str, int] = field(default_factory=dict)
@@ -109,6 +114,7 @@ class State:
         if isinstance(event.fact, ActionDenied) and event.fact.rule == SCREENED:
             node = event.caller.node
             self.screened[node] = self.screened.get(node, 0) + 1
+        self.choice = choice(event) or self.choice
         self._fold(event.fact)
 
     def wall(self, now: float) -> float:

@@ -109,6 +109,7 @@ def unfinished(folder: RunFolder) -> str:
 def _next(end: Ending, path: str) -> list[str]:
     rsi = words.program()
     steps = [
+        (f"report {path}", "all of it as one page to read anywhere, in the folder reports"),
         (f"verify {path}", "the record against its signed heads"),
         (f"graph {path}", "who tried what, and the way to the champion"),
     ]

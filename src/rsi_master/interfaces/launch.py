@@ -1,5 +1,6 @@
 """Starting and resuming a run from the command line, with its progress and its end."""
 
+import io
 import sys
 from pathlib import Path
 
@@ -12,8 +13,8 @@ from rsi_master.app.home import Home
 from rsi_master.app.reader import follow, read
 from rsi_master.core.errors import Misuse
 from rsi_master.interfaces import ending, words
-from rsi_master.interfaces.board import Pulse
 from rsi_master.interfaces.progress import Display, JsonLines, Plain, Progress, Screen
+from rsi_master.interfaces.pulse import Pulse
 
 
 def begin(
@@ -48,6 +49,8 @@ def contract_text(path: Path) -> str:
 
 
 def _display(folder: RunFolder, as_json: bool) -> Display:
+    if isinstance(sys.stdout, io.TextIOWrapper):  # a letter that a terminal lacks is no failure
+        sys.stdout.reconfigure(errors="replace")
     if as_json:
         return JsonLines(sys.stdout)
     console = Console()

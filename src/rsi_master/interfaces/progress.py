@@ -8,7 +8,7 @@ from collections.abc import Callable
 from types import TracebackType
 from typing import Protocol, Self, TextIO
 
-from rich.console import Console, Group
+from rich.console import Console, ConsoleDimensions, Group, RenderableType
 from rich.live import Live
 from rich.table import Table
 from rich.text import Text
@@ -16,11 +16,21 @@ from rich.text import Text
 from rsi_master.core.contract import Contract
 from rsi_master.core.event import Event
 from rsi_master.core.state import State
-from rsi_master.interfaces.board import Board, Pulse
+from rsi_master.interfaces.board import Board
 from rsi_master.interfaces.narrate import Line, narrate
+from rsi_master.interfaces.pulse import Gauge
 
 REFRESH_SECONDS = 0.25
 PATIENCE = 5.0
+# Blank lines around the board, and one that is left to the story.
+EDGES = 3
+
+
+def hanging(line: Line) -> RenderableType:
+    """A line of the story whose text, where it is broken, stays under its beginning."""
+    found = Table.grid()
+    found.add_row(Text(line.head(), no_wrap=True), Text(line.text))
+    return found
 
 
 class Display(Protocol):
@@ -72,29 +82,35 @@ class JsonLines:
 
 
 class Screen:
-    """The story, line by line, and under it the board, kept up to date in place."""
+    """The story, line by line, and under it the board, kept up to date in place.
 
-    def __init__(self, console: Console, name: str, contract: Contract, pulse: Pulse) -> None:
+    The cursor stays visible and rests on a line of its own below the board, and nothing else of the
+    terminal is changed, so that a killed owner leaves it as it should be.
+    """
+
+    def __init__(self, console: Console, name: str, contract: Contract, gauge: Gauge) -> None:
         self._live = Live(console=console, auto_refresh=False, transient=True)
         self._name = name
         self._contract = contract
-        self._pulse = pulse
+        self._gauge = gauge
 
     def show(self, event: Event, line: Line | None) -> None:
         if line is not None:
-            hanging = Table.grid()
-            hanging.add_row(Text(line.head(), no_wrap=True), Text(line.text))
-            self._live.console.print(hanging)
+            self._live.console.print(hanging(line))
 
     def refresh(self, state: State) -> None:
+        console = self._live.console
         if not self._live.is_started:
             self._live.start()
+            console.show_cursor(True)
         standing = "paused" if state.paused else "running"
-        board = Board(self._name, self._contract, state, time.time(), self._pulse, standing)
-        rows = self._live.console.height - 1
-        self._live.update(Group(Text(), board.render(rows - 1)), refresh=True)
+        board = Board(self._name, self._contract, state, time.time(), self._gauge, standing)
+        room = ConsoleDimensions(console.width, console.height - EDGES)
+        self._live.update(Group(Text(), board.render(room), Text()), refresh=True)
 
     def close(self) -> None:
+        if self._live.is_started:
+            self._live.update(Text(), refresh=True)  # a last frame that is too high would stay
         self._live.stop()
 
 

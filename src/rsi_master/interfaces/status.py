@@ -14,7 +14,9 @@ from rsi_master.core.job import Tier
 from rsi_master.core.model import Value
 from rsi_master.core.score import SplitScore
 from rsi_master.interfaces import client, ending
-from rsi_master.interfaces.board import Board, Pulse, best_on_dev, standing, working
+from rsi_master.interfaces.board import Board
+from rsi_master.interfaces.pulse import Pulse
+from rsi_master.interfaces.standing import best_on_dev, standing, working
 from rsi_master.interfaces.verdict import weakest
 
 Standing = Literal["running", "paused", "stopped half-way", "finished"]
@@ -134,14 +136,14 @@ class Glance:
     def _running(self) -> tuple[Running, ...]:
         found = []
         for experiment in working(self._record.state):
-            done, total = self._pulse.step(experiment) or (None, None)
+            beat = self._pulse.beat(experiment, self._now)
             found.append(
                 Running(
                     experiment=experiment.id,
                     worker=experiment.worker(),
                     lifecycle=experiment.lifecycle,
-                    step=done,
-                    steps=total,
+                    step=beat.step if beat else None,
+                    steps=beat.steps if beat else None,
                 )
             )
         return tuple(found)

@@ -14,7 +14,7 @@ from rsi_master.core.model import Value
 from rsi_master.core.run import ClaimScored
 from rsi_master.core.state import State
 from rsi_master.interfaces import words
-from rsi_master.interfaces.board import standing
+from rsi_master.interfaces.standing import standing
 
 NodeKind = Literal["main", "worker", "review", "base", "experiment"]
 EdgeKind = Literal["opens", "dependency", "scope", "owns", "continues", "teaches"]

@@ -13,6 +13,7 @@ from rsi_master.interfaces.report.document import (
     Document,
     Inline,
     Line,
+    Link,
     Row,
     Section,
     Table,
@@ -20,12 +21,13 @@ from rsi_master.interfaces.report.document import (
     paragraph,
 )
 from rsi_master.interfaces.report.experiments import experiments
+from rsi_master.interfaces.report.glossary import glossary
 from rsi_master.interfaces.report.graph import graph
 from rsi_master.interfaces.report.html import html
 from rsi_master.interfaces.report.integrity import integrity
 from rsi_master.interfaces.report.lineage import lineage
 from rsi_master.interfaces.report.markdown import markdown
-from rsi_master.interfaces.report.outcome import NOT_ISOLATED, outcome, verdict
+from rsi_master.interfaces.report.outcome import NOT_ISOLATED, outcome, result, verdict
 from rsi_master.interfaces.report.refs import event_anchor
 from rsi_master.interfaces.report.reproduce import reproduce
 from rsi_master.interfaces.report.reviews import reviews
@@ -44,6 +46,7 @@ SECTIONS = (
     budget,
     integrity,
     reproduce,
+    glossary,
 )
 
 
@@ -73,8 +76,12 @@ def _lead(subject: Subject) -> Line:
         return ("The record of this run is empty.",)
     last = f"event {state.position}, {_utc(state.at)}"
     return (
-        f"The run is {status.standing}. All of this is read from its record as of {last}, and "
-        "names the events that it rests on; intervals are 95 %.",
+        f"The run is {status.standing}. ",
+        *result(subject),
+        f"All of this is read from its record as of {last}, and names the events that it rests "
+        "on; intervals are 95 %. What the words mean stands under ",
+        Link("Words", "words"),
+        ".",
     )
 
 

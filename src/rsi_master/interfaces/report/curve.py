@@ -19,7 +19,7 @@ from rsi_master.interfaces.report.element import Element, element
 from rsi_master.interfaces.report.subject import Subject
 
 WIDTH, HEIGHT = 760.0, 320.0
-LEFT, RIGHT, TOP, BOTTOM = 56.0, 24.0, 16.0, 48.0
+LEFT, RIGHT, TOP, BOTTOM = 56.0, 24.0, 32.0, 48.0
 DOT: Final = 4.0
 TICKS: Final = 6
 GRID: Final = 10
@@ -147,6 +147,7 @@ def _grid(scale: Scale) -> Iterator[Element]:
         yield element("line", class_="axis", x1=x, y1=y, x2=x, y2=y + 5)
         label = f"{seconds:g}"
         yield element("text", label, class_="small", x=x, y=y + 18, text_anchor="middle")
+    yield element("text", "score on dev", class_="small", x=8, y=TOP - 16)
     middle = (LEFT + WIDTH - RIGHT) / 2
     label = "device seconds used by then"
     yield element("text", label, class_="small", x=middle, y=HEIGHT - 8, text_anchor="middle")

@@ -9,8 +9,8 @@ from rsi_master.core.graph import Node, WorkerCreated
 from rsi_master.core.lineage import parents
 from rsi_master.core.run import ClaimScored
 from rsi_master.core.state import State
-from rsi_master.interfaces.board import best_on_dev, standing
 from rsi_master.interfaces.report.layout import Arrow
+from rsi_master.interfaces.standing import best_on_dev, standing
 
 Fate = Literal["active", "reported", "finalised", "closed", "dead end"]
 

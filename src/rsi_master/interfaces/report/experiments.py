@@ -50,9 +50,9 @@ def experiments(subject: Subject) -> Section:
 
 
 def _row(subject: Subject, experiment: Experiment) -> Row:
-    name, refs = experiment.id, subject.refs
+    name = experiment.id
     cells: tuple[Line, ...] = (
-        (Code(cut(name, ID_CHARS)), " ", *refs.event(ExperimentQueued, name)),
+        _name(subject, name),
         _owner(subject, experiment),
         (
             cut(words.training(subject.record.state, experiment), RECIPE_CHARS),
@@ -66,6 +66,13 @@ def _row(subject: Subject, experiment: Experiment) -> Row:
         _end(subject, experiment),
     )
     return Row(cells, experiment_anchor(name))
+
+
+def _name(subject: Subject, name: str) -> Line:
+    """The id as it is called elsewhere, and whole."""
+    short, whole = words.short(name), cut(name, ID_CHARS)
+    longer = () if short == whole else (f" {whole}",)
+    return (Code(cut(short, ID_CHARS)), *longer, " ", *subject.refs.event(ExperimentQueued, name))
 
 
 def _owner(subject: Subject, experiment: Experiment) -> Line:

@@ -20,6 +20,7 @@ from rsi_master.interfaces.report.document import (
     Listing,
     Row,
     Section,
+    Strong,
     Table,
     cut,
     paragraph,
@@ -235,16 +236,20 @@ def _row(subject: Subject, look: Look) -> Row:
 
 
 def _direction(node: Node, created: WorkerCreated) -> Line:
-    told = [cut(created.direction), f"Hypothesis: {cut(created.hypothesis)}"]
+    told = [("", cut(created.direction)), ("Hypothesis: ", cut(created.hypothesis))]
     if created.recipe:
-        told.append(f"Way to train: {cut(created.recipe)}")
+        told.append(("Way to train: ", cut(created.recipe)))
     if created.purpose == "verify":
-        told.append(f"Fresh seed number {created.promotion + 1}")
+        told.append(("Fresh seed: ", f"number {created.promotion + 1} of the contract"))
     if node.finalised:
-        told.append(f"Summary: {cut(node.finalised.summary)}")
+        told.append(("Summary: ", cut(node.finalised.summary)))
     if node.closed:
-        told.append(f"Closed: {cut(node.closed.reason)}")
-    return (" ".join(f"{sentence.rstrip('.')}." for sentence in told),)
+        told.append(("Closed: ", cut(node.closed.reason)))
+    return tuple(
+        part
+        for label, sentence in told
+        for part in (*((Strong(label),) if label else ()), f"{sentence.rstrip('.')}. ")
+    )
 
 
 def _reported(subject: Subject, node: Node) -> Line:

@@ -135,7 +135,7 @@ def _inline(part: Inline) -> Node:
         return element("a", part.text, href=f"#{part.anchor}")
     if isinstance(part, Cite):
         label = f"event {part.position}"
-        return element("a", label, href=f"#{event_anchor(part.position)}")
+        return element("a", label, class_="event", href=f"#{event_anchor(part.position)}")
     if isinstance(part, Code):
         return element("code", part.text)
     return element("strong", part.text) if isinstance(part, Strong) else part

@@ -2,8 +2,8 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import TypeAlias
 
+from rsi_master.core.choice import Choice
 from rsi_master.core.event import Event
 from rsi_master.core.graph import (
     DirectionClosed,
@@ -12,26 +12,17 @@ from rsi_master.core.graph import (
     ReviewSubmitted,
     WorkerCreated,
 )
-from rsi_master.core.run import ClaimOpened, FinishAsked
+from rsi_master.core.run import ClaimOpened
 from rsi_master.interfaces import words
 from rsi_master.interfaces.report.document import Cite, Line, cut
 from rsi_master.interfaces.report.refs import Refs
-
-Fact: TypeAlias = (
-    WorkerCreated
-    | DirectionClosed
-    | DirectionReopened
-    | ReviewRequested
-    | ClaimOpened
-    | FinishAsked
-)
 
 
 @dataclass(frozen=True)
 class Move:
     """A move and the event that records it."""
 
-    fact: Fact
+    fact: Choice
     position: int
 
 
@@ -42,7 +33,7 @@ def after(events: Iterable[Event], review: str) -> tuple[Move, ...]:
     for event in events:
         if isinstance(event.fact, ReviewSubmitted):
             reported = event.fact.node == review
-        elif reported and isinstance(event.fact, Fact):
+        elif reported and isinstance(event.fact, Choice):
             found.append(Move(event.fact, event.position))
     return tuple(found)
 
@@ -52,7 +43,7 @@ def told(move: Move, refs: Refs) -> Line:
     return (*_what(move.fact, refs), " ", Cite(move.position))
 
 
-def _what(fact: Fact, refs: Refs) -> Line:
+def _what(fact: Choice, refs: Refs) -> Line:
     if isinstance(fact, WorkerCreated):
         return _opened(fact, refs)
     if isinstance(fact, DirectionClosed):

@@ -5,9 +5,10 @@ from collections.abc import Iterator
 
 from rsi_master.core.experiment import BASE
 from rsi_master.core.run import ClaimFailed, ClaimOpened, ClaimScored, RunFinished
-from rsi_master.core.score import ClaimResult, PairedDifference, Scored, SplitScore
+from rsi_master.core.score import ClaimResult, PairedDifference, Score, Scored, SplitScore
 from rsi_master.domains.planning.ranking import Candidate, rank
 from rsi_master.interfaces import words
+from rsi_master.interfaces.report.beside import beside, compared
 from rsi_master.interfaces.report.document import (
     Block,
     Code,
@@ -32,6 +33,29 @@ BROKEN = (
     "verification found what is listed under Integrity, so what follows is only what it says.",
 )
 MOST_CANDIDATES = 20
+HEAD = (
+    "recipe",
+    "data and method",
+    "settings",
+    "experiments",
+    "seeds",
+    "mean on confirm",
+    "claimable",
+)
+
+
+def result(subject: Subject) -> Line:
+    """What the run came to, in one line; nothing before the holdout was scored, and a warning in
+    its place where the record does not hold."""
+    claimed, checked = subject.record.state.claimed, subject.verification.report
+    if checked is not None and not checked.sound:
+        return (Strong(f"{BROKEN[0]}: "), f"{BROKEN[1]} ")
+    if not isinstance(claimed, ClaimScored):
+        return ()
+    found = claimed.result
+    name, who = _name(subject, claimed), subject.refs.experiment(claimed.experiment)
+    reached = f"{cut(words.split(found.champion))}, the base {cut(words.split(found.base))}"
+    return (Strong(f"On the holdout the {name} "), who, Strong(f" reaches {reached}. "))
 
 
 def outcome(subject: Subject) -> Section:
@@ -39,13 +63,11 @@ def outcome(subject: Subject) -> Section:
     claimed = subject.record.state.claimed
     blocks: tuple[Block, ...]
     if isinstance(claimed, ClaimScored):
-        blocks = (
-            _figures(subject, claimed),
-            _tasks(claimed.result, subject.refs.event(ClaimScored)),
-        )
+        cite = subject.refs.event(ClaimScored)
+        blocks = (_figures(subject, claimed), _tasks(subject, claimed, cite))
     else:
         blocks = (paragraph(_unclaimed(subject)),)
-    return Section("Champion and claim", "claim", (*blocks, *_ranking(subject)))
+    return Section("Champion and claim", "claim", (*blocks, *beside(subject), *_ranking(subject)))
 
 
 def verdict(subject: Subject) -> Section:
@@ -64,12 +86,11 @@ def verdict(subject: Subject) -> Section:
 def _figures(subject: Subject, claimed: ClaimScored) -> Table:
     result, refs = claimed.result, subject.refs
     cite = refs.event(ClaimScored)
-    finished = subject.record.state.finished
-    chosen = finished is not None and finished.champion == claimed.experiment
-    name = "champion" if chosen else "claimed"
     rows = (
         _scored("base", (refs.experiment(BASE),), result.base, cite),
-        _scored(name, (refs.experiment(claimed.experiment),), result.champion, cite),
+        _scored(
+            _name(subject, claimed), (refs.experiment(claimed.experiment),), result.champion, cite
+        ),
         Row((("difference",), (), (words.points(result.difference),), _items(result), cite)),
     )
     return Table(
@@ -80,10 +101,19 @@ def _figures(subject: Subject, claimed: ClaimScored) -> Table:
     )
 
 
+def _name(subject: Subject, claimed: ClaimScored) -> str:
+    finished = subject.record.state.finished
+    chosen = finished is not None and finished.champion == claimed.experiment
+    return "champion" if chosen else "claimed"
+
+
 def _scored(label: str, who: Line, score: SplitScore, cite: Line) -> Row:
-    average = score.average
-    items = f"{average.n:,}" if isinstance(average, Scored) else "none"
-    return Row(((label,), who, (cut(words.split(score)),), (items,), cite))
+    return Row(((label,), who, (cut(words.split(score)),), (_count(score.average),), cite))
+
+
+def _count(found: Score | None) -> str:
+    """How many items a score is the share of."""
+    return f"{found.n:,}" if isinstance(found, Scored) else "none"
 
 
 def _items(result: ClaimResult) -> Line:
@@ -91,21 +121,22 @@ def _items(result: ClaimResult) -> Line:
     return (f"{difference.discordant:,} of {difference.n:,} differ",) if difference else ()
 
 
-def _tasks(result: ClaimResult, cite: Line) -> Table:
-    names = dict.fromkeys((*result.base.tasks, *result.champion.tasks))
+def _tasks(subject: Subject, claimed: ClaimScored, cite: Line) -> Table:
+    base, champion = claimed.result.base.tasks, claimed.result.champion.tasks
     return Table(
-        "The same by task.",
-        ("task", "base", "champion", "record"),
+        "The same by task. A task has few items, so that its intervals are wide.",
+        ("task", "base", _name(subject, claimed), "items", "record"),
         tuple(
             Row(
                 (
                     (cut(name),),
-                    (cut(words.score(result.base.tasks.get(name))),),
-                    (cut(words.score(result.champion.tasks.get(name))),),
+                    (cut(words.score(base.get(name))),),
+                    (cut(words.score(champion.get(name))),),
+                    (_count(base.get(name)),),
                     cite,
                 )
             )
-            for name in names
+            for name in dict.fromkeys((*base, *champion))
         ),
     )
 
@@ -117,9 +148,10 @@ def _ranking(subject: Subject) -> tuple[Block, ...]:
         return ()
     return (
         Table(
-            "How recipes rank: by their mean over seeds on confirm. What may be claimed is the "
-            "training on the seed that the contract fixed.",
-            ("recipe", "family", "experiments", "seeds", "mean on confirm", "may be claimed"),
+            "How recipes rank: by their mean over seeds on confirm; the interval of each training "
+            "stands under Experiments. What may be claimed is the training on the seed that the "
+            "contract fixed.",
+            HEAD,
             tuple(_candidate(subject, one) for one in found),
         ),
     )
@@ -131,12 +163,19 @@ def _candidate(subject: Subject, one: Candidate) -> Row:
         (
             (Code(words.short(one.effective)),),
             (cut(one.family),),
+            (_gist(subject, one),),
             refs.experiments(one.experiments),
             (str(one.seeds),),
             (words.percent(one.confirm_mean),),
-            (refs.experiment(one.claimable),) if one.claimable else ("not yet",),
+            (refs.experiment(one.claimable),) if one.claimable else ("not verified",),
         )
     )
+
+
+def _gist(subject: Subject, one: Candidate) -> str:
+    """The settings of a recipe, as its first experiment has them."""
+    queued = subject.record.state.experiments[one.experiments[0]].queued
+    return cut(words.gist(queued.recipe)) if queued else ""
 
 
 def _unclaimed(subject: Subject) -> str:
@@ -165,10 +204,7 @@ def _plainly(subject: Subject) -> Iterator[Line]:
         yield from _claim(subject, state.claimed)
     elif state.claim is not None:
         yield (_unclaimed(subject), " ", *subject.refs.event(ClaimOpened))
-    yield (
-        "The base is all that the record compares with: it holds no score of the base with "
-        "examples in its prompt, and none of a recipe made by hand.",
-    )
+    yield compared(subject)
 
 
 def _unfinished(subject: Subject) -> Iterator[Line]:
@@ -194,6 +230,21 @@ def _claim(subject: Subject, claimed: ClaimScored) -> Iterator[Line]:
         *cite,
     )
     yield (_meaning(result.difference),)
+    worse = ", ".join(_worse(result))
+    if worse:
+        yield (f"By task its score is lower than that of the base on {worse}.",)
+
+
+def _worse(result: ClaimResult) -> Iterator[str]:
+    """The tasks on which the claimed one scores lower, from what to what."""
+    for name, found in result.champion.tasks.items():
+        before = result.base.tasks.get(name)
+        if not (isinstance(found, Scored) and isinstance(before, Scored)):
+            continue
+        if found.value < before.value:
+            items = words.count(found.n, "item")
+            change = f"{words.score(before)} to {words.score(found)}"
+            yield f"{cut(name)}: {change} on {items}"
 
 
 def _meaning(difference: PairedDifference | None) -> str:

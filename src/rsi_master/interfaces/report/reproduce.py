@@ -27,7 +27,10 @@ NEVER_THE_SAME = (
 def reproduce(subject: Subject) -> Section:
     """The section."""
     blocks = (
-        paragraph("RUN is the folder of this run; it may have been moved."),
+        paragraph(
+            "RUN is the folder of this run, which may have been moved; rsi lies where RSI-Master "
+            "is installed, in a checkout in .venv/bin."
+        ),
         Commands(tuple(_commands(subject))),
         paragraph(NEVER_THE_SAME),
         *_signed(subject),
@@ -48,6 +51,8 @@ def _commands(subject: Subject) -> Iterator[str]:
         yield "# go on with it"
         yield 'rsi resume "$RUN"'
     elif state.finished.champion is not None:
+        yield "# base and champion asked side by side, with a prompt of your own"
+        yield 'rsi try "$RUN" "PROMPT"'
         yield "# the champion's weights and tokenizer, for transformers"
         yield 'rsi show champion --run "$RUN" --out champion'
     yield "# a new run under the same contract"

@@ -53,7 +53,10 @@ def _report(subject: Subject, report: ReviewSubmitted) -> Iterator[Block]:
         yield _statements(subject, "Findings.", report.findings)
     if report.violations:
         yield _statements(subject, "Possible violations of the rules.", report.violations)
-    for label, lines in (("Regressions", report.regressions), ("Missing", report.missing)):
+    for label, lines in (
+        ("What got worse", report.regressions),
+        ("What the evidence does not show", report.missing),
+    ):
         if lines:
             yield paragraph(f"{label}:")
             yield Listing(tuple((cut(line, CLAIM_CHARS),) for line in lines))

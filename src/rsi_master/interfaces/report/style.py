@@ -23,7 +23,8 @@ table { border-collapse: collapse; font-size: .9em; }
 caption { text-align: left; color: var(--faint); padding: .3rem 0; }
 th, td { border: 1px solid var(--line); padding: .25rem .5rem; text-align: left;
   vertical-align: top; min-width: 4rem; }
-thead th { background: var(--soft); }
+thead th { background: var(--soft); overflow-wrap: normal; }
+.event { white-space: nowrap; }
 code, pre { font-family: ui-monospace, SFMono-Regular, Menlo, monospace; font-size: .92em; }
 pre { background: var(--soft); padding: .6rem .8rem; overflow-x: auto; }
 figure { margin: 1rem 0; } figcaption { color: var(--faint); max-width: 60rem; }

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from rsi_master.app.folder import RunFolder
 from rsi_master.app.home import Home
 from rsi_master.app.reader import Record, check, read, trust
+from rsi_master.app.yardsticks import Unknown, Yardsticks, yardsticks
 from rsi_master.core.errors import RsiError
 from rsi_master.core.facts import artifacts
 from rsi_master.expos.verify import Report
@@ -32,13 +33,20 @@ class Subject:
     status: Status
     verification: Verification
     refs: Refs
+    yardsticks: Yardsticks | Unknown
 
     @staticmethod
     def of(folder: RunFolder, home: Home) -> "Subject":
         """Read a run, which may be going on, and verify it where that is cheap."""
         record = read(folder)
         status = Glance(record, home).status()
-        return Subject(record, status, verification(record, home), Refs.of(record))
+        return Subject(record, status, verification(record, home), Refs.of(record), known(record))
+
+
+def known(record: Record) -> Yardsticks | Unknown:
+    """What is published for the benchmark of a run, of its suite and base."""
+    opened = record.state.opened
+    return yardsticks(opened.sealed) if opened else Unknown("none is known before the run opened")
 
 
 def verification(record: Record, home: Home) -> Verification:

@@ -88,6 +88,7 @@ def seal(
         sources=tuple(sorted(pools)),
         verifier=benchmark.verifier,
         practice=len(practice),
+        suite=digest(benchmark.grader_source()),
     )
     digests = {name: digest(_lines(rows)) for name, rows in pools.items()}
     given = benchmark.given if isinstance(benchmark, Given) else None
