@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import cast
 
-from rsi_master.adapters.store.objects import FolderObjects, digest_of
+from rsi_master.adapters.store.objects import FolderObjects
 from rsi_master.app import start
 from rsi_master.app.plugins import base_folder
 from rsi_master.app.reader import Record, check, read
@@ -18,6 +18,7 @@ from rsi_master.domains.data.sampling import SampledView
 from rsi_master.domains.planning.workers import Assignment
 from rsi_master.expos.gateway import Session
 from rsi_master.programs.nano import verifiers
+from rsi_master.testing.folders import digest_of
 
 from .contracts import created
 

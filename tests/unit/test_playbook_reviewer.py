@@ -65,7 +65,14 @@ def view(
 
 
 def table(
-    left: str, right: str, difference: float, p: float, *, discordant: int = 40, **tasks: float
+    left: str,
+    right: str,
+    difference: float,
+    p: float,
+    *,
+    discordant: int = 40,
+    effective: float = 80,
+    **tasks: float,
 ) -> ComparisonView:
     verdict = "inconclusive" if p > 0.05 else "supported" if difference > 0 else "refuted"
     return ComparisonView.model_validate(
@@ -79,6 +86,7 @@ def table(
             "p": p,
             "n": ITEMS,
             "discordant": discordant,
+            "effective": effective,
             "tasks": tasks or {"add": difference},
             "verdict": verdict,
         }
@@ -244,6 +252,11 @@ def test_what_the_items_could_have_shown_is_told_where_they_show_nothing() -> No
     )
     alike = evidence(*against_base("a", "b"), table("a", "b", 0.0, 1.0, discordant=0))
     assert report(alike)["missing"] == ("b and a differ on none of 80 items",)
+    together = table("a", "b", -0.02, 0.6, discordant=20, effective=40.2)
+    assert report(evidence(*against_base("a", "b"), together))["missing"] == (
+        "b and a: a difference below 24.7 points is likely missed on 80 items (worth 40 that stand "
+        "alone)",
+    )
     few = evidence(*against_base("a", "b"), table("a", "b", 0.01, 1.0, discordant=3))
     assert "cannot tell them apart" in str(report(few)["missing"])
 

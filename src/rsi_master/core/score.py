@@ -37,7 +37,10 @@ Score = Annotated[Scored | NotScored, Field(discriminator="kind")]
 
 
 class ItemVerdict(Value):
-    """What the evaluator saw on one item; ids are stable within a sealed set and say nothing."""
+    """What the evaluator saw on one item; ids are stable within a sealed set and say nothing.
+
+    Items of a task with one `cluster` hang together; one without stands alone.
+    """
 
     item: str
     task: str
@@ -45,6 +48,11 @@ class ItemVerdict(Value):
     extracted: str | None
     verdict: Verdict
     points: Annotated[float, Field(ge=0, le=1)]
+    cluster: str | None = None
+
+    def drawn_with(self) -> str:
+        """What was drawn as one: the cluster, else the item."""
+        return self.cluster or self.item
 
 
 class SplitScore(Value):

@@ -1,5 +1,7 @@
 """Evidence: per-item verdicts read back from the record, and their paired comparison."""
 
+from collections.abc import Mapping
+
 from pydantic import ValidationError
 
 from rsi_master.core.errors import Finding, Misuse
@@ -12,7 +14,10 @@ from rsi_master.stats.paired import paired_difference
 
 class Comparison(Value):
     """Right minus left on the same items: mean of the tasks' differences with its 95 % interval,
-    the two-sided p-value of no difference, and how many of the `n` items differ."""
+    the two-sided p-value of no difference, and how many of the `n` items differ.
+
+    Items that hang together count as `effective` ones that stand alone.
+    """
 
     left: str
     right: str
@@ -23,6 +28,7 @@ class Comparison(Value):
     p: float
     n: int
     discordant: int
+    effective: float
     tasks: dict[str, float]
 
     def verdict(self, level: float = 0.05) -> str:
@@ -48,7 +54,7 @@ def compare(objects: ObjectStore, left: Experiment, right: Experiment, split: Sp
     """Pair two evaluations by item id. Both must have been made on the same items."""
     ours = {verdict.item: verdict for verdict in items(objects, left, split)}
     theirs = {verdict.item: verdict for verdict in items(objects, right, split)}
-    if set(ours) != set(theirs):
+    if _drawn(ours) != _drawn(theirs):
         raise Misuse(
             "ITEMS_DIFFER", f"{left.id} and {right.id} were scored on different items of {split}"
         )
@@ -56,7 +62,8 @@ def compare(objects: ObjectStore, left: Experiment, right: Experiment, split: Sp
     strata = [ours[item].task for item in order]
     before = [ours[item].points for item in order]
     after = [theirs[item].points for item in order]
-    result = paired_difference(before, after, strata)
+    clusters = [ours[item].drawn_with() for item in order]
+    result = paired_difference(before, after, strata, clusters)
     return Comparison(
         left=left.id,
         right=right.id,
@@ -67,11 +74,17 @@ def compare(objects: ObjectStore, left: Experiment, right: Experiment, split: Sp
         p=result.p,
         n=result.n,
         discordant=result.discordant,
+        effective=result.effective,
         tasks={
             task: _mean([a - b for a, b, t in zip(after, before, strata, strict=True) if t == task])
             for task in sorted(set(strata))
         },
     )
+
+
+def _drawn(verdicts: Mapping[str, ItemVerdict]) -> dict[str, tuple[str, str]]:
+    """The task of each item, and what it was drawn with."""
+    return {item: (found.task, found.drawn_with()) for item, found in verdicts.items()}
 
 
 def _mean(values: list[float]) -> float:

@@ -10,7 +10,8 @@ DISCORDANT: Final = 0.3
 """The share of items on which two checkpoints are taken to differ: not known before they are
 scored. With a share of 0.1 differences of a good half of the size would show."""
 ASSUMED: Final = (
-    f"at 5 %, with 80 % power, if two checkpoints differ on {100 * DISCORDANT:g} % of the items"
+    f"at 5 %, with 80 % power, if two checkpoints differ on {100 * DISCORDANT:g} % of the items; "
+    "items that hang together show less"
 )
 
 

@@ -5,6 +5,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import NormalDist
 
+from rsi_master.stats.clustered import worth
+
 LEVEL = 0.95
 
 
@@ -39,12 +41,17 @@ def wilson(points: float, n: float, level: float = LEVEL) -> tuple[float, float]
     return low, high
 
 
-def mean_interval(points: Sequence[float], level: float = LEVEL) -> Estimate:
+def mean_interval(
+    points: Sequence[float], clusters: Sequence[str] | None = None, level: float = LEVEL
+) -> Estimate:
     """The mean of points in 0..1; for points of 0 and 1 alone this is Wilson's interval.
 
     Partial credit varies less than a coin of the same mean, so Wilson's interval is taken at the
     effective sample size n * p(1-p) / variance (Franco et al. 2019, J. Survey Stat. Methodol.
-    7:334-364). Without any variance the size stays n. Raises ValueError for no points.
+    7:334-364). Without any variance the size stays n. Points of one of the `clusters` hang
+    together: the size is then what they are worth in points that stand alone (`clustered.worth`);
+    without clusters each stands alone. Raises ValueError for no points, and for more or fewer
+    clusters than points.
     """
     n = len(points)
     if n == 0 or not all(0 <= point <= 1 for point in points):
@@ -53,6 +60,8 @@ def mean_interval(points: Sequence[float], level: float = LEVEL) -> Estimate:
     variance = math.fsum((point - mean) ** 2 for point in points) / n
     effective = n * mean * (1 - mean) / variance if variance > 1e-12 else float(n)
     effective = max(effective, float(n))
+    if clusters is not None:
+        effective *= worth(points, clusters, level)
     share = min(1.0, max(0.0, mean))
     low, high = wilson(share * effective, effective, level)
     return Estimate(share, min(low, share), max(high, share), n)

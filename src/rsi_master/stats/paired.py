@@ -7,6 +7,7 @@ from fractions import Fraction
 
 import numpy as np
 
+from rsi_master.stats.clustered import sums, worth
 from rsi_master.stats.intervals import LEVEL, quantile
 
 DRAWS = 20_000
@@ -18,7 +19,8 @@ _TOLERANCE = 1e-12
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """Second minus first: mean over tasks, interval, two-sided p, items, items that differ."""
+    """Second minus first: mean over tasks, interval, two-sided p, items, items that differ, and as
+    many items that stand alone as these are worth."""
 
     mean: float
     low: float
@@ -26,29 +28,45 @@ class Difference:
     p: float
     n: int
     discordant: int
+    effective: float
+
+
+@dataclass(frozen=True, slots=True)
+class _Stratum:
+    """The changes of one task, the cluster of each, and what share of them they are worth."""
+
+    change: np.ndarray
+    clusters: list[str]
+    worth: float
 
 
 def paired_difference(
     first: Sequence[float],
     second: Sequence[float],
     tasks: Sequence[str] | None = None,
+    clusters: Sequence[str] | None = None,
     level: float = LEVEL,
 ) -> Difference:
     """Compare points in 0..1 of the same items in the same order.
 
-    The estimate is the unweighted mean over `tasks` (one stratum without them). The interval is
+    The estimate is the unweighted mean over `tasks` (one stratum without them). Items of one task
+    and one of the `clusters` hang together; without clusters each stands alone. The interval is
     that of Agresti and Min (2005, Stat. Med. 24:729-740): two pseudo-pairs, one of them tied, are
-    added (shared among the strata), here also for partial credit. The p-value is `mcnemar` for
-    points of 0 and 1, else `sign_flip`. Raises ValueError when the lengths differ or are zero.
+    added (shared among the strata), here also for partial credit, to as many items as those of the
+    stratum are worth (`clustered.worth`). The p-value is that of random signs of whole clusters:
+    `whole_flip` of their sums for points of 0 and 1, which is `mcnemar` where each item stands
+    alone, else `sign_flip`. Raises ValueError when the lengths differ or are zero.
     """
     labels = tasks if tasks is not None else [""] * len(first)
-    if not len(first) == len(second) == len(labels) or not labels:
+    names = clusters if clusters is not None else [str(item) for item in range(len(first))]
+    if not len(first) == len(second) == len(labels) == len(names) or not labels:
         raise ValueError(
-            f"paired_difference: {len(first)}, {len(second)} points and {len(labels)} labels"
+            f"paired_difference: {len(first)}, {len(second)} points, {len(labels)} labels and "
+            f"{len(names)} clusters"
         )
     change = np.asarray(second, dtype=float) - np.asarray(first, dtype=float)
-    strata = _strata(change, labels)
-    mean = math.fsum(float(stratum.mean()) for stratum in strata) / len(strata)
+    strata = _strata(change, labels, names, level)
+    mean = math.fsum(float(stratum.change.mean()) for stratum in strata) / len(strata)
     centre, variance = _adjusted(strata)
     half = quantile(level) * math.sqrt(variance)
     return Difference(
@@ -58,6 +76,7 @@ def paired_difference(
         p=_p_value(change, strata),
         n=len(change),
         discordant=int(np.count_nonzero(np.abs(change) > _TOLERANCE)),
+        effective=_effective(strata),
     )
 
 
@@ -69,6 +88,16 @@ def mcnemar(worse: int, better: int) -> float:
     pairs = worse + better
     tail = sum(math.comb(pairs, count) for count in range(min(worse, better) + 1))
     return float(min(Fraction(1), Fraction(2 * tail, 2**pairs)))
+
+
+def whole_flip(sizes: Sequence[int]) -> float:
+    """The exact two-sided p of the sum of whole numbers under random signs, by convolution; for
+    changes of one alone that is McNemar's."""
+    ways = np.ones(1)  # of each sum from -total to total, in steps of 2
+    for size in np.abs(sizes).tolist():
+        ways = np.append(ways, np.zeros(size)) / 2 + np.append(np.zeros(size), ways) / 2
+    found = 2 * np.arange(len(ways)) - (len(ways) - 1)
+    return min(1.0, float(ways[np.abs(found) >= abs(sum(sizes))].sum()))
 
 
 def sign_flip(change: Sequence[float]) -> float:
@@ -98,26 +127,44 @@ def holm(ps: Sequence[float]) -> tuple[float, ...]:
     return tuple(adjusted)
 
 
-def _strata(change: np.ndarray, labels: Sequence[str]) -> list[np.ndarray]:
-    names = np.asarray(labels)
-    return [change[names == name] for name in sorted(set(labels))]
+def _strata(
+    change: np.ndarray, labels: Sequence[str], clusters: Sequence[str], level: float
+) -> list[_Stratum]:
+    found = []
+    for task in sorted(set(labels)):
+        places = [place for place, label in enumerate(labels) if label == task]
+        inside, names = change[places], [clusters[place] for place in places]
+        found.append(_Stratum(inside, names, worth(inside.tolist(), names, level)))
+    return found
 
 
-def _adjusted(strata: Sequence[np.ndarray]) -> tuple[float, float]:
+def _adjusted(strata: Sequence[_Stratum]) -> tuple[float, float]:
     """Centre and variance of the mean over strata after the pseudo-pairs."""
     count = len(strata)
     centres, variances = [], []
     for stratum in strata:
-        size = len(stratum) + _PSEUDO_PAIRS / count
-        centre = float(stratum.sum()) / size
-        square = (float((stratum**2).sum()) + _PSEUDO_SQUARES / count) / size
+        change, share = stratum.change, stratum.worth
+        size = len(change) * share + _PSEUDO_PAIRS / count
+        centre = float(change.sum()) * share / size
+        square = (float((change**2).sum()) * share + _PSEUDO_SQUARES / count) / size
         centres.append(centre)
         variances.append((square - centre**2) / size)
     return math.fsum(centres) / count, math.fsum(variances) / count**2
 
 
-def _p_value(change: np.ndarray, strata: Sequence[np.ndarray]) -> float:
-    if np.all(np.isin(change, (-1.0, 0.0, 1.0))):
-        return mcnemar(int(np.sum(change < 0)), int(np.sum(change > 0)))
-    weighted = [value / len(stratum) for stratum in strata for value in stratum.tolist()]
-    return sign_flip(weighted)
+def _effective(strata: Sequence[_Stratum]) -> float:
+    """As many items that stand alone, of the same sizes of tasks to each other, vary as much."""
+    alone = math.fsum(1 / len(stratum.change) for stratum in strata)
+    items = sum(len(stratum.change) for stratum in strata)
+    return items * (alone / math.fsum(1 / (len(s.change) * s.worth) for s in strata))
+
+
+def _p_value(change: np.ndarray, strata: Sequence[_Stratum]) -> float:
+    found = [sums(stratum.change.tolist(), stratum.clusters) for stratum in strata]
+    whole = [round(size) for sizes in found for size in sizes]
+    if not np.all(np.isin(change, (-1.0, 0.0, 1.0))):
+        weighted = zip(found, strata, strict=True)
+        return sign_flip([size / len(one.change) for sizes, one in weighted for size in sizes])
+    if all(abs(size) <= 1 for size in whole):
+        return mcnemar(whole.count(-1), whole.count(1))
+    return whole_flip(whole)

@@ -5,13 +5,14 @@ from statistics import NormalDist
 
 
 def detectable_difference(
-    n: int, discordance: float, alpha: float = 0.05, power: float = 0.8
+    n: float, discordance: float, alpha: float = 0.05, power: float = 0.8
 ) -> float | None:
     """The smallest true difference that McNemar's test on `n` items finds with `power`.
 
-    `discordance` is the expected share of items on which the two differ. Connor (1987, Biometrics
-    43:207-211): n = (z_a sqrt(d) + z_b sqrt(d - x**2))**2 / x**2, solved for x. None when even
-    x = discordance, all changes in one direction, would be missed.
+    The items stand alone; of items that hang together `n` is what they are worth
+    (`Difference.effective`). `discordance` is the expected share of items on which the two differ.
+    Connor (1987, Biometrics 43:207-211): n = (z_a sqrt(d) + z_b sqrt(d - x**2))**2 / x**2, solved
+    for x. None when even x = discordance, all changes in one direction, would be missed.
     """
     if n < 1 or not 0 < discordance <= 1:
         raise ValueError(f"detectable_difference: n = {n}, discordance = {discordance}")

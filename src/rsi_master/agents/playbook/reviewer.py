@@ -182,10 +182,16 @@ def _sight(test: Tested, comparisons: int) -> str:
     if not table.discordant:
         return f"{pair} differ on none of {table.n} items"
     share = table.discordant / table.n
-    seen = detectable_difference(table.n, share, test.level / comparisons)
+    seen = detectable_difference(table.effective, share, test.level / comparisons)
     if seen is None:
-        return f"{pair}: {table.n} items cannot tell them apart; more items or seeds would"
-    return f"{pair}: a difference below {100 * seen:.1f} points is likely missed on {table.n} items"
+        return f"{pair}: {_items(table)} cannot tell them apart; more items or seeds would"
+    return f"{pair}: a difference below {100 * seen:.1f} points is likely missed on {_items(table)}"
+
+
+def _items(table: ComparisonView) -> str:
+    worth = round(table.effective)
+    told = f" (worth {worth} that stand alone)" if worth < table.n else ""
+    return f"{table.n} items{told}"
 
 
 def _contaminated(digest: str) -> Statement:

@@ -41,7 +41,8 @@ class Verdicts(Action):
 
 class ComparisonView(Value):
     """Right minus left; `verdict` is on "right is better than left" at the 5 % level.
-    `discordant` of the `n` items give the two different points."""
+    `discordant` of the `n` items give the two different points. Items that hang together show less:
+    all are worth `effective` ones that stand alone."""
 
     left: str
     right: str
@@ -52,6 +53,7 @@ class ComparisonView(Value):
     p: float
     n: int
     discordant: int
+    effective: float
     tasks: dict[str, float]
     verdict: Literal["supported", "refuted", "inconclusive"]
 

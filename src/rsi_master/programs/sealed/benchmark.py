@@ -16,16 +16,21 @@ GROUP = "rsi_master.benchmarks"
 
 class Question(Value):
     """A drawn question. `prompt` is the text as the model reads it, `stem` the part of it that
-    tells this question from all others."""
+    tells this question from all others.
+
+    Questions of one task that hang on the same thing, as a text or a person, are no independent
+    draws: they have one `cluster`, in any words, and scores count so. One without stands alone.
+    """
 
     task: str
     prompt: str
     stem: str
     reference: str
+    cluster: str | None = None
 
 
 class Item(Question):
-    """A sealed question under an id that says nothing."""
+    """A sealed question under an id that says nothing; nor does the name of its cluster."""
 
     id: str
 

@@ -218,6 +218,7 @@ def _difference(
         [verdict.points for verdict in base],
         [verdict.points for verdict in champion],
         [verdict.task for verdict in base],
+        [verdict.drawn_with() for verdict in base],
     )
     return PairedDifference(
         mean=found.mean,

@@ -38,8 +38,9 @@ def summarise(split: Split, verdicts: Sequence[ItemVerdict]) -> SplitScore:
     """Each task's mean with interval, their unweighted average, and the counts of verdicts."""
     tasks: dict[str, Estimate] = {}
     for task in sorted({verdict.task for verdict in verdicts}):
-        points = [verdict.points for verdict in verdicts if verdict.task == task]
-        tasks[task] = mean_interval(points)
+        found = [verdict for verdict in verdicts if verdict.task == task]
+        clusters = [verdict.drawn_with() for verdict in found]
+        tasks[task] = mean_interval([verdict.points for verdict in found], clusters)
     counts = Counter(verdict.verdict for verdict in verdicts)
     return SplitScore(
         split=split,
@@ -101,6 +102,7 @@ def _verdict(benchmark: Benchmark, item: Item, output: str | None) -> ItemVerdic
         extracted=grade.extracted,
         verdict=grade.verdict,
         points=grade.points,
+        cluster=item.cluster,
     )
 
 

@@ -62,7 +62,13 @@ NANO = Nano()
 
 def _question(item: NanoItem) -> Question:
     stem = question_of(item.prompt) or item.prompt
-    return Question(task=item.task, prompt=item.prompt, stem=stem, reference=item.reference)
+    return Question(
+        task=item.task,
+        prompt=item.prompt,
+        stem=stem,
+        reference=item.reference,
+        cluster=item.key,
+    )
 
 
 def _item(question: Question, name: str) -> NanoItem:

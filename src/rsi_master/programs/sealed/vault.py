@@ -159,11 +159,20 @@ def _practice(
 
 def _sealed(secret: bytes, split: Drawn, questions: Sequence[Question]) -> tuple[Item, ...]:
     """Items in the order of their ids, so that neither tells the task or the draw."""
-    items = [
-        Item(id=_derived(secret, f"{split}\0{q.task}\0{q.prompt}").hex()[:16], **q.model_dump())
-        for q in questions
-    ]
+    items = [_item(secret, split, question) for question in questions]
     return tuple(sorted(items, key=lambda item: item.id))
+
+
+def _item(secret: bytes, split: Drawn, question: Question) -> Item:
+    fields = question.model_dump()
+    if question.cluster is not None:
+        fields["cluster"] = _name(secret, "cluster", split, question.task, question.cluster)
+    return Item(id=_name(secret, split, question.task, question.prompt), **fields)
+
+
+def _name(secret: bytes, *path: str) -> str:
+    """A name that says nothing to those without the secret."""
+    return _derived(secret, "\0".join(path)).hex()[:16]
 
 
 def _derived(secret: bytes, purpose: str) -> bytes:
@@ -171,7 +180,11 @@ def _derived(secret: bytes, purpose: str) -> bytes:
 
 
 def _commitment(secret: bytes, items: Mapping[Split, tuple[Item, ...]]) -> str:
-    listed = {split: [item.model_dump() for item in found] for split, found in items.items()}
+    # A field that an item does not have is left out: what was sealed before there was one agrees.
+    listed = {
+        split: [item.model_dump(exclude_defaults=True) for item in found]
+        for split, found in items.items()
+    }
     return "sha256:" + hashlib.sha256(secret + encode(listed)).hexdigest()
 
 
