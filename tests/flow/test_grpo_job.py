@@ -7,6 +7,7 @@ import pytest
 from transformers import TrainerControl
 
 from rsi_master.core.experiment import Proof
+from rsi_master.core.recipe import RecipeSpec
 from rsi_master.domains.training.config import TrainConfig
 from rsi_master.domains.training.grpo import GRPO, GrpoSpec
 from rsi_master.domains.training.proof import check
@@ -31,7 +32,7 @@ def bench(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Bench]:
         yield found
 
 
-def config(spec: GrpoSpec, verifier: str) -> TrainConfig[GrpoSpec]:
+def config(spec: RecipeSpec, verifier: str) -> TrainConfig[RecipeSpec]:
     """What a job is asked to do."""
     return TrainConfig(spec=spec, seed=SEED, verifier=f"{VERIFIERS}:{verifier}")
 
@@ -43,7 +44,8 @@ def logged(rewards: Sequence[float], shares: Sequence[float]) -> tuple[Progress,
     spread = Spread(progress)
     for step, (reward, share) in enumerate(zip(rewards, shares, strict=True), 1):
         state = SimpleNamespace(global_step=step, max_steps=len(rewards))
-        spread.on_log(None, state, control, {"reward": reward, "frac_reward_zero_std": share})
+        logs = {"reward": reward, "frac_reward_zero_std": share}
+        spread.on_log(None, state, control, logs)  # type: ignore[no-untyped-call]
         if control.should_training_stop:
             break
     return progress, step

@@ -7,7 +7,7 @@ from typing import cast
 import torch
 from transformers import GenerationConfig, PreTrainedModel
 
-from rsi_master.domains.training.result import Drop
+from rsi_master.core.failure import Drop
 from rsi_master.programs.jobs import sampling
 from rsi_master.programs.jobs.rows import Tokenizer
 from rsi_master.programs.jobs.sampling import Drawn, Sampling
