@@ -91,7 +91,8 @@ def test_the_socket_is_the_owners_alone_and_goes_with_it(tmp_path: Path) -> None
 def test_an_action_may_take_many_times_the_patience_of_the_one_who_asks(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    tried, go_on = [], threading.Event()
+    tried: list[bool] = []
+    go_on = threading.Event()
 
     class Slow(Echo):
         def submit(self, token: str, name: str, arguments: Mapping[str, object]) -> Value:
