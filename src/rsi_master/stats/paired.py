@@ -93,7 +93,7 @@ def mcnemar(worse: int, better: int) -> float:
 def whole_flip(sizes: Sequence[int]) -> float:
     """The exact two-sided p of the sum of whole numbers under random signs, by convolution; for
     changes of one alone that is McNemar's."""
-    ways = np.ones(1)  # of each sum from -total to total, in steps of 2
+    ways: np.ndarray = np.ones(1)  # of each sum from -total to total, in steps of 2
     for size in np.abs(sizes).tolist():
         ways = np.append(ways, np.zeros(size)) / 2 + np.append(np.zeros(size), ways) / 2
     found = 2 * np.arange(len(ways)) - (len(ways) - 1)
