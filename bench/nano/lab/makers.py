@@ -1,5 +1,6 @@
 """Each kind of step as the recipe that carries it out, and the rows that it is given."""
 
+from collections import Counter
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from random import Random
@@ -128,6 +129,7 @@ def _own_pairs(step: Dpo, order: Order) -> list[Pair]:
     Random(order.seed).shuffle(prompts)
     asked, init = prompts[: step.prompts], order.inits[0]
     rules = Sampling(step.samples, temperature=1.0, tokens=ANSWER_TOKENS, seed=order.seed)
-    answers = sampling.draw(checkpoint.model(init), checkpoint.tokenizer(init), asked, rules)
+    drawn = sampling.draw(checkpoint.model(init), checkpoint.tokenizer(init), asked, rules)
+    answers = sampling.whole(drawn, Counter())
     found = (contrast(*both) for both in zip(asked, answers, strict=True))
     return [pair for pair in found if pair is not None]
