@@ -1,6 +1,8 @@
 """GRPO as it really runs: when it ends, how many prompts a step takes, and which loss that is."""
 
+import json
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
@@ -14,6 +16,7 @@ from rsi_master.domains.training.proof import check
 from rsi_master.programs.jobs.grpo import PATIENCE, Spread
 from rsi_master.programs.jobs.result import Untrainable
 from rsi_master.programs.jobs.training import Progress
+from rsi_master.programs.nano import tokenizer
 from tests.flow import jobs
 from tests.flow.jobs import ROWS, SEED, Bench, Rows, result_of
 
@@ -104,20 +107,24 @@ def test_a_step_takes_what_prompts_there_are_where_fewer_are_usable(bench: Bench
 
 
 def test_the_loss_of_a_step_counts_each_token_alike_by_the_advantage_of_its_answer(
-    bench: Bench,
+    bench: Bench, tmp_path: Path
 ) -> None:
-    """Of two answers the one that ends before 32 characters is right, the other has 32 tokens."""
+    """Every word with its space ends an answer here: the right one of two is a single token."""
+    jobs.write_checkpoint(tmp_path / "init")
+    known = tokenizer.build().get_vocab()
+    ends = [place for token, place in known.items() if token[0] in " <" and len(token) > 1]
+    told = {"eos_token_id": sorted(ends)}
+    (tmp_path / "init" / "generation_config.json").write_text(json.dumps(told), encoding="utf-8")
     spec = REWARD.model_copy(
-        update={"steps": 1, "prompts": 1, "samples": 2, "answer_tokens": 32, "warmup": 0.0}
+        update={"steps": 1, "prompts": 1, "samples": 2, "answer_tokens": 64, "warmup": 0.0}
     )
-    inputs = (bench.checkpoint(), bench.data(PROMPTS[:1]))
+    inputs = (bench.checkpoint(tmp_path / "init"), bench.data(PROMPTS[:1]))
     for seed in range(20):
-        asked = config(spec, "short").model_copy(update={"seed": seed})
-        out = bench.train(f"loss-{seed}", GRPO, asked, *inputs)
-        told = result_of(out)
-        if told.failure is None:
+        asked = config(spec, "one_word").model_copy(update={"seed": seed})
+        result = result_of(bench.train(f"loss-{seed}", GRPO, asked, *inputs))
+        if result.failure is None and result.tokens_supervised > 2:
             break
-    right = told.tokens_supervised - 32
-    assert 0 < right < 32
+    wrong = result.tokens_supervised - 1
+    assert wrong > 1
     advantage = 0.5 / (0.5**0.5 + 1e-4)
-    assert told.final_loss == pytest.approx(advantage * (32 - right) / (32 + right), abs=1e-3)
+    assert result.final_loss == pytest.approx(advantage * (wrong - 1) / (wrong + 1), abs=1e-3)

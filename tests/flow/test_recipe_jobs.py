@@ -32,7 +32,7 @@ REWARD = GrpoSpec(
     learning_rate=1e-2, schedule="constant", steps=40, prompts=4, samples=8, answer_tokens=4
 )
 RESAMPLE = RejectionSpec(
-    learning_rate=3e-3, rounds=2, prompts=18, samples=8, answer_tokens=48, steps=10, batch_size=8
+    learning_rate=3e-3, rounds=2, prompts=18, samples=8, answer_tokens=64, steps=10, batch_size=8
 )
 
 
@@ -176,17 +176,17 @@ def test_rejection_sampling_repeats_bit_by_bit_and_seeds_differ(bench: Bench) ->
 
 
 @pytest.mark.parametrize(
-    ("recipe", "spec"),
+    ("recipe", "spec", "reference"),
     [
-        (GRPO, REWARD.model_copy(update={"steps": 2})),
-        (REJECTION, RESAMPLE.model_copy(update={"rounds": 1, "steps": 2})),
+        (GRPO, REWARD.model_copy(update={"steps": 2}), "7"),
+        (REJECTION, RESAMPLE.model_copy(update={"rounds": 1, "steps": 2}), "seven"),
     ],
     ids=["grpo", "rejection"],
 )
 def test_answers_are_compared_with_the_reference_beside_their_prompt(
-    bench: Bench, recipe: Recipe, spec: RecipeSpec
+    bench: Bench, recipe: Recipe, spec: RecipeSpec, reference: str
 ) -> None:
-    told: Rows = [{**row, "answer": "7"} for row in PROMPTS]
+    told: Rows = [{**row, "answer": reference} for row in PROMPTS]
     inputs = (bench.checkpoint(), bench.data([*told, {"prompt": "Q: a prompt without one"}]))
     out = bench.train(f"{recipe.name}-told", recipe, config(spec, AS_TOLD), *inputs)
     proved(bench, out, spec)

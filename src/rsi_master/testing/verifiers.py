@@ -8,9 +8,11 @@ def starts_with_letter(prompt: str, answer: str) -> float | None:
     return float(answer[:1].isalpha())
 
 
-def short(prompt: str, answer: str) -> float | None:
-    """1 for an answer of less than 32 characters."""
-    return float(len(answer) < 32) if prompt.startswith("Q:") else None
+def one_word(prompt: str, answer: str) -> float | None:
+    """1 for an answer that is a space and a word."""
+    if not prompt.startswith("Q:"):
+        return None
+    return float(answer[:1] == " " and answer[1:].isalpha())
 
 
 def added(prompt: str, answer: str) -> float | None:
