@@ -21,7 +21,7 @@ from rsi_master.testing.sketch import SKETCH, write_checkpoint
 Kind = type[FakeSealed] | type[SealedProcess]
 BASE_SKILL, GOOD_SKILL = 0.2, 0.8
 ADDED = "rsi_master.testing.verifiers:added"
-SOURCES = ("sketch/clean", "sketch/pairs", "sketch/prompts", "sketch/scraped")
+SOURCES = ("sketch/clean", "sketch/few", "sketch/pairs", "sketch/prompts", "sketch/scraped")
 COUNTS: dict[Drawn, int] = {"dev": 40, "confirm": 30, "holdout": 50, "twin": 5, "practice": 6}
 
 
@@ -205,6 +205,7 @@ def test_each_source_hands_out_rows_of_its_kind_and_they_pass_the_scan(sealed: S
     kinds = {source: {type(row) for row in sealed.pool(source)} for source in SOURCES}
     assert kinds == {
         "sketch/clean": {Row},
+        "sketch/few": {Row},
         "sketch/pairs": {Pair},
         "sketch/prompts": {Prompt},
         "sketch/scraped": {Row},

@@ -23,7 +23,7 @@ SOURCES = 'sources = ["sketch/clean", "sketch/scraped", "sketch/prompts", "sketc
             'sources = ["sketch/prompts", "sketch/pairs"]',
             "SOURCES_UNUSABLE",
             "sketch/prompts holds prompts, sketch/pairs holds pairs; recipe sketch takes rows; "
-            "sources that fit: sketch/clean, sketch/scraped",
+            "sources that fit: sketch/clean, sketch/few, sketch/scraped",
         ),
         ('benchmark = "sketch"', 'benchmark = "mmlu"', "BENCHMARK_MISSING", "mmlu"),
         ('recipes = ["sketch"]', 'recipes = ["ppo"]', "RECIPE_MISSING", "ppo"),

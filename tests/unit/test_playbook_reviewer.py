@@ -252,9 +252,9 @@ def test_what_the_items_could_have_shown_is_told_where_they_show_nothing() -> No
     )
     alike = evidence(*against_base("a", "b"), table("a", "b", 0.0, 1.0, discordant=0))
     assert report(alike)["missing"] == ("b and a differ on none of 80 items",)
-    together = table("a", "b", -0.02, 0.6, discordant=20, effective=40.2)
+    together = table("a", "b", -0.02, 0.6, discordant=20, effective=60.4)
     assert report(evidence(*against_base("a", "b"), together))["missing"] == (
-        "b and a: a difference below 24.7 points is likely missed on 80 items (worth 40 that stand "
+        "b and a: a difference below 21.4 points is likely missed on 80 items (worth 60 that stand "
         "alone)",
     )
     few = evidence(*against_base("a", "b"), table("a", "b", 0.01, 1.0, discordant=3))

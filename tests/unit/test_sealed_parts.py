@@ -59,6 +59,7 @@ def test_a_sealed_set_reads_back(folder: Path, base: Path) -> None:
     assert vault.manifest.public.suite == digest(SKETCH.grader_source())
     assert vault.manifest.holds == {
         "sketch/clean": "rows",
+        "sketch/few": "rows",
         "sketch/scraped": "rows",
         "sketch/prompts": "prompts",
         "sketch/pairs": "pairs",
