@@ -78,9 +78,11 @@ format: $(ready)
 bench: $(ready)
 	@$(run) -m bench.cost.page docs/cost.md
 
-# The demonstration under three seeds: 20 minutes, on a quiet machine.
+# The demonstration under three seeds, and the pictures of the first run: 20 minutes, on a quiet
+# machine. The runs stay in build/bench-demo.
 bench-demo: $(ready)
 	@$(run) -m bench.demo.page docs/demo.md
+	@$(run) -m bench.pictures build/bench-demo/0/runs/*
 
 # The table and the figure of docs/nano.md: about a core-hour. What was finished
 # before is kept in build/bench-nano as long as base, suite and recipes are the same.
