@@ -237,7 +237,7 @@ def test_every_finding_cites_what_it_compares() -> None:
 
 def test_what_got_worse_in_the_recommended_is_told_by_task() -> None:
     found = evidence(
-        table("base", "a", 0.1, 0.001, add=0.4, reverse=-0.2),
+        table("base", "a", 0.1, 0.001, add=0.4, reverse=-0.2, chain=-0.0004),
         table("base", "b", 0.1, 0.001, add=-0.3),
         table("a", "b", -0.2, 0.01, add=-0.3),
     )

@@ -216,7 +216,7 @@ def _regressions(tables: tuple[ComparisonView, ...], names: tuple[str, ...]) -> 
         for table in tables
         if table.left == BASE and table.right in names
         for task, change in table.tasks.items()
-        if change < 0
+        if round(100 * change, 1) < 0
     ]
     return tuple(lines[:MOST_LINES])
 
