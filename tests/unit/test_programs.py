@@ -280,6 +280,7 @@ def test_what_a_transform_makes_is_scanned(rig: Rig) -> None:
     assert isinstance(view, RefusedView)
     (fact,) = rig.facts(DatasetRefused)
     assert fact.dropped == {"SEALED_PROMPT": POOL_ROWS}
+    assert rig.state.screened == {"main": 1}
 
 
 def test_rows_of_two_kinds_are_no_dataset(rig: Rig) -> None:

@@ -60,7 +60,7 @@ def _sift(
         parents=(action.dataset,),
         operation={"filter": conditions, "removed": sifted.removed},
     )
-    return register(sifted.kept, source, desk.caller.node, desk.sealed, desk.objects, copies=True)
+    return register(sifted.kept, source, desk.caller.node, desk.sealed, desk.objects, "copies")
 
 
 def reserve(action: Filter, state: State, _contract: Contract) -> Amounts:

@@ -194,7 +194,7 @@ def _add(_action: Add, desk: Desk) -> Outcome:
     """Running and storing happened before, without the lock."""
     tested: Tested = desk.prepared
     added = () if tested.added is None else (tested.added,)
-    return Outcome(tested, (tested.ran.job, *tested.ran.words, *added))
+    return Outcome(tested, (tested.ran.job, *tested.ran.hits, *added))
 
 
 def _used(tested: Tested) -> Amounts:
