@@ -23,10 +23,16 @@ from rsi_master.core.program import (
 )
 from rsi_master.core.state import State
 from rsi_master.domains.data import running, source
+from rsi_master.domains.data.actions import capped
 from rsi_master.domains.data.running import Answered, Unusable
 from rsi_master.expos.catalogue import Desk, Entry, Outcome, Question, Rule, Whole
 from rsi_master.expos.making import Made
-from rsi_master.expos.standing import wall_clock_is_left, worker_is_active
+from rsi_master.expos.standing import (
+    every_open,
+    verification_stays_affordable,
+    wall_clock_is_left,
+    worker_is_active,
+)
 
 EVERYBODY = (Role.MAIN, Role.WORKER, Role.REVIEWER, Role.OPERATOR)
 TOLD_CHARS: Final = 120
@@ -44,7 +50,8 @@ class Add(Action):
     It runs alone, with the standard library and nothing else: no file, network, process or thread.
     It is scanned, and must give in a sandbox what its `tests` say; only then it gets an id. A
     transform takes tests of a row and the rows `made` of it, the others of prompt, answer and
-    points. One that is known already is denied.
+    points. One that is known already is denied. It takes device seconds, and each try is one of the
+    data submissions that the contract allows.
     """
 
     name = "program.add"
@@ -281,4 +288,6 @@ RULES = (
     Rule("active", Add, is_active),
     Rule("clock", Add, wall_clock_is_left),
     Rule("known", Add, _new),
+    Rule("submissions", Add, capped),
+    Rule("verification", Add, verification_stays_affordable(reserve, every_open)),
 )

@@ -17,7 +17,7 @@ from rsi_master.core.errors import RsiError
 from rsi_master.core.job import Input, Job, Program, Resources
 from rsi_master.core.making import MakingEnded
 from rsi_master.core.model import Value
-from rsi_master.core.program import Score
+from rsi_master.core.program import JOB, Score
 from rsi_master.core.run import SCREENED, ActionDenied
 from rsi_master.core.sealed import Points
 from rsi_master.core.sealed_wire import FRAME_LIMIT
@@ -26,7 +26,7 @@ from rsi_master.expos.making import Made, Order, ended, job_name
 from rsi_master.expos.refusals import REPEATS
 from rsi_master.expos.screen import Screen
 
-NAME: Final = "code"
+NAME: Final = JOB
 PROGRAM: Final = Program(
     entry="rsi_master.programs.code.runner:run", job_class="code", runtime="core"
 )

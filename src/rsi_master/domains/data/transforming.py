@@ -15,7 +15,11 @@ from rsi_master.domains.data.programs import is_active, walled
 from rsi_master.domains.data.running import Unusable
 from rsi_master.expos.catalogue import Desk, Entry, Question, Rule
 from rsi_master.expos.screen import HITS, repeats
-from rsi_master.expos.standing import wall_clock_is_left
+from rsi_master.expos.standing import (
+    every_open,
+    verification_stays_affordable,
+    wall_clock_is_left,
+)
 
 
 class Transform(Action):
@@ -86,4 +90,5 @@ RULES = (
     Rule("clock", Transform, wall_clock_is_left),
     Rule("submissions", Transform, capped),
     Rule("screen_cap", Transform, _may_be_told),
+    Rule("verification", Transform, verification_stays_affordable(reserve, every_open)),
 )
