@@ -43,9 +43,10 @@ LEEWAY: Final = 1e-9
 class Add(Action):
     """Add a small Python program: `transform(row)` gives a row, a list of rows or None;
     `verify(prompt, answer)` and `reward(episode)` give points in 0..1, or None where they do not
-    know the prompt. A row is a mapping of texts (prompt and completion; prompt alone or with
-    answer; prompt, chosen and rejected), an episode one of prompt, answer and known, the right
-    answer or None.
+    know the prompt. A training first asks each prompt with an empty answer and leaves out those of
+    which they give None then; None later for one that they knew ends it. A row is a mapping of
+    texts (prompt and completion; prompt alone or with answer; prompt, chosen and rejected), an
+    episode one of prompt, answer and known, the right answer or None.
 
     It runs alone, with the standard library and nothing else: no file, network, process or thread.
     It is scanned, and must give in a sandbox what its `tests` say; only then it gets an id. A
