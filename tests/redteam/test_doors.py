@@ -8,6 +8,7 @@ with its code, is recorded, and changes nothing else.
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import count
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -577,6 +578,46 @@ def test_text_about_the_items_passes(world: World) -> None:
     text = "long words are reversed wrongly more often than short ones; sums are fine"
     world.rig.operator().act("run.guide", text=text)
     world.rig.main().act("direction.close", node="w1", reason=text)
+
+
+def guessing(stem: str) -> dict[str, Any]:
+    """A program that lays one sealed question among rows that are none, where no constant shows
+    it: who sees which rows are left knows which is one."""
+    source = (
+        f"CODES = {[ord(letter) + 1 for letter in stem]}\n"
+        "def transform(row):\n"
+        "    asked = ''.join(chr(one - 1) for one in CODES)\n"
+        "    guess = asked if row['prompt'].startswith('Q') else 'x'\n"
+        "    return [{'prompt': guess}, {'prompt': 'no item ' + row['prompt']}]\n"
+    )
+    made = ({"prompt": "x"}, {"prompt": "no item a"})
+    tests = ({"row": {"prompt": "a"}, "made": made},)
+    return {"kind": "transform", "title": "guess", "source": source, "tests": tests}
+
+
+def test_what_a_program_makes_tells_no_sealed_row_from_others(tmp_path: Path) -> None:
+    policy = {"programs": 1, "sources": ["sketch/clean"]}
+    rig = Rig(tmp_path, sketch_contract(policy=policy), tier="namespaces")
+    main, data = rig.main(), rig.add()
+    stem = next(item.stem for item in rig.items() if item.task == "add")
+    program: Any = rig.while_working(lambda: main.act("program.add", **guessing(stem)))
+
+    def guess() -> Any:
+        return rig.while_working(
+            lambda: main.act("data.transform", dataset=data, program=program.id)
+        )
+
+    for hit in (1, 2, 3):
+        assert guess().model_dump() == {
+            "refused": "what the program made repeats a sealed item, so none of it is taken",
+            "dropped": "many",
+        }
+        assert rig.state.screened == {"main": hit}
+    assert set(rig.state.datasets) == {data}
+    with pytest.raises(RsiError) as refused:
+        guess()
+    assert refused.value.code == "SCREEN_CAP"
+    rig.close()
 
 
 def test_the_holdout_is_opened_once_and_not_for_a_second_look(world: World) -> None:

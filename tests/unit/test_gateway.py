@@ -383,6 +383,18 @@ def test_without_the_sealed_process_no_text_passes(rig: Rig) -> None:
     assert rig.state.graph.workers() == []
 
 
+def test_a_screen_that_fails_denies_and_is_recorded_without_the_words(rig: Rig) -> None:
+    rig.sealed.scan = raising  # type: ignore[method-assign]
+    with pytest.raises(RsiError) as failed:
+        rig.operator().act("run.guide", text="look there")
+    assert failed.value.code == "INTERNAL" and "\n" not in failed.value.message
+    assert (denial(rig).rule, denial(rig).arguments) == (
+        "internal",
+        {"withheld": "the text was not screened"},
+    )
+    assert (rig.state.guidance, rig.state.intents) == ([], {})
+
+
 def both(rig: Rig, diary: Diary, first: Act, second: Act) -> list[str]:
     """Carry out the two so that the intents of both are open before either takes effect; the codes
     of those that were refused."""

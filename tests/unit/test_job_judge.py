@@ -3,11 +3,13 @@
 import json
 import socket
 import threading
+from collections import Counter
 from collections.abc import Callable, Iterator
 
 import pytest
 
 from rsi_master.core.artifact import Problem, Prompt
+from rsi_master.core.failure import Drop
 from rsi_master.programs.jobs import judge, verifier
 from rsi_master.programs.jobs.result import Untrainable
 
@@ -81,6 +83,28 @@ def test_anything_else_ends_the_training(
     with pytest.raises(Untrainable) as ended:
         verify("p", "4")
     assert (ended.value.failure.code, ended.value.failure.detail) == ("PROGRAM_FAILED", told)
+
+
+def test_a_prompt_that_was_known_stays_so_or_ends_the_training(
+    judged: Callable[..., verifier.Verifier],
+) -> None:
+    """`q` is unknown throughout; `p` is known with the empty answer of the first question alone."""
+
+    def reply(episode: dict[str, object]) -> str:
+        known = episode["prompt"] == "p" and not episode["answer"]
+        return f'{{"points": [{0 if known else "null"}]}}\n'
+
+    verify, dropped = judged(reply), Counter[Drop]()
+    prompts = (Prompt(prompt="p"), Prompt(prompt="q"))
+    assert verifier.known(prompts, verify, dropped) == [Prompt(prompt="p")]
+    assert dropped == {"unverifiable": 1}
+    assert verify("q", "4") is None
+    with pytest.raises(Untrainable) as ended:
+        verifier.points(verify, "p", "4")
+    assert (ended.value.failure.code, ended.value.failure.detail) == (
+        "PROGRAM_FAILED",
+        "the program gives no points for a prompt it knew",
+    )
 
 
 def test_silence_ends_the_training(monkeypatch: pytest.MonkeyPatch) -> None:

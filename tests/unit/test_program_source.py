@@ -82,6 +82,9 @@ def test_constants_are_read_out_in_a_row_as_well() -> None:
         f"'{'a' * 200}'.replace('a', '{'b' * 200}')",
         "9**9**9",
         "'a'[::0]",
+        "'' * 99999999999999999999999",
+        "'a' * -99999999999999999999999",
+        "'a'.replace('a', 'b', 99999999999999999999999)",
         "'a'.join(3)",
         "'a'.title(1)",
         "'a' + 1",
@@ -90,6 +93,10 @@ def test_constants_are_read_out_in_a_row_as_well() -> None:
 )
 def test_what_is_no_text_or_too_long_is_left_alone(expression: str) -> None:
     assert all(len(text) <= FOLDED_CHARS for text in says(f"x = {expression}\n"))
+
+
+def test_half_a_surrogate_pair_is_read_out_as_a_text_that_can_be_sent() -> None:
+    assert "what is ?" in says(r"x = 'what is \ud800'")
 
 
 def test_a_text_that_does_not_parse_says_nothing() -> None:

@@ -212,6 +212,52 @@ def test_what_the_budget_does_not_cover_is_not_tested(tmp_path: Path) -> None:
     rig.close()
 
 
+def test_each_job_of_a_program_is_one_of_the_submissions(tmp_path: Path) -> None:
+    rig = Rig(tmp_path, contract(submissions=4), tier="namespaces")
+    data = rig.add()
+    counts = [rig.state.submissions]
+    for source in ("def transform(row):\n    return row\n", SHORT):
+        program = add(rig, source=source)
+        counts.append(rig.state.submissions)
+    made = transform(rig, program.id, data)
+    assert [*counts, rig.state.submissions] == [1, 2, 3, 4]
+    for refused in (lambda: add(rig, "verifier", VERIFY), lambda: transform(rig, program.id, data)):
+        with pytest.raises(PolicyDenied, match="allows 4 data submissions") as denied:
+            refused()
+        assert denied.value.code == "SUBMISSIONS"
+    assert isinstance(made, DatasetView)
+    assert State.replay(rig.contract, rig.events()).submissions == 4
+    rig.close()
+
+
+def test_programs_leave_enough_to_verify_what_may_be_selected(rig: Rig) -> None:
+    """The training takes 10 seconds, its scoring 20, and a job of a program just over 10."""
+    data, short, judge = rig.add(), add(rig).id, add(rig, "verifier", VERIFY).id
+    _, name = rig.explored(data)
+    held, total = rig.state.books.reserved(), rig.contract.budget.device_seconds
+    spent = rig.state.books.spent
+    main = rig.main()
+    asked: dict[str, dict[str, Any]] = {
+        "data.transform": {"dataset": data, "program": short},
+        "data.filter": {"dataset": data, "verified": True, "verifier": judge},
+        "program.add": {
+            "kind": "transform",
+            "title": "a",
+            "source": SHORT + VERIFY,
+            "tests": SHORT_TESTS,
+        },
+    }
+    left = total - held.device_seconds
+    rig.state.books.spent = spent.model_copy(update={"device_seconds": left - 40})
+    for action, arguments in asked.items():
+        with pytest.raises(PolicyDenied, match=f"not cover the verification of {name}") as denied:
+            main.act(action, **arguments)
+        assert denied.value.code == "VERIFICATION"
+    rig.state.books.spent = spent.model_copy(update={"device_seconds": left - 41})
+    assert transform(rig, short, data).rows == POOL_ROWS // 2
+    rig.state.books.spent = State.replay(rig.contract, rig.events()).books.spent
+
+
 def stem_of(rig: Rig) -> str:
     """A sealed question that is found among other words."""
     return next(item.stem for item in rig.items() if item.task == "add")
@@ -280,6 +326,7 @@ def test_what_a_transform_makes_is_scanned(rig: Rig) -> None:
     assert isinstance(view, RefusedView)
     (fact,) = rig.facts(DatasetRefused)
     assert fact.dropped == {"SEALED_PROMPT": POOL_ROWS}
+    assert rig.state.screened == {"main": 1}
 
 
 def test_rows_of_two_kinds_are_no_dataset(rig: Rig) -> None:
@@ -300,7 +347,7 @@ def test_a_program_that_fails_on_a_row_makes_nothing_and_is_paid(rig: Rig) -> No
     assert isinstance(view, FailedRunView)
     assert view.failed.startswith("row 0, line 2, ZeroDivisionError")
     assert rig.facts(MakingEnded)[-1].problem == view.failed
-    assert rig.state.submissions == 1
+    assert rig.state.submissions == 3  # the pool, the program, and the transform that failed
 
 
 def test_words_that_repeat_a_sealed_item_are_withheld_and_counted(rig: Rig) -> None:

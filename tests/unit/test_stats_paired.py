@@ -143,6 +143,13 @@ def test_more_items_show_smaller_differences(n: int, discordance: float) -> None
         assert many < few <= discordance
 
 
+@pytest.mark.parametrize("n", [49, 98, 107, 187])
+def test_one_cluster_is_worth_one_item_however_it_is_rounded(n: int) -> None:
+    found = paired_difference([0.0] * n, [1.0] + [0.0] * (n - 1), clusters=["a"] * n)
+    assert found.effective == 1.0
+    assert detectable_difference(found.effective, 0.5) is None
+
+
 def test_a_handful_of_items_detects_nothing() -> None:
     assert detectable_difference(5, 0.2) is None
     with pytest.raises(ValueError, match="discordance"):

@@ -56,8 +56,8 @@ class DatasetRegistered(Fact):
 
 
 class DatasetRefused(Fact):
-    """No row survived the scan, or the rows are unusable; nothing was stored. Version 1 knew no
-    data that a checkpoint wrote."""
+    """No row survived the scan, or a row that a program made repeats a sealed item, which refuses
+    all that it made; nothing was stored. Version 1 knew no data that a checkpoint wrote."""
 
     type = "dataset.refused"
     version = 2

@@ -19,6 +19,8 @@ FUNCTIONS: Final[dict[ProgramKind, tuple[str, tuple[str, ...]]]] = {
 }
 """The function that a program of each kind defines, and its parameters."""
 SOURCE_CHARS: Final = 16_000
+JOB: Final = "code"
+"""What jobs that run a program are called in the record."""
 
 Title = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_-]{0,40}$")]
 Known = Annotated[str, Field(max_length=8_000)]

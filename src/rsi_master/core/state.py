@@ -34,8 +34,9 @@ from rsi_master.core.graph import (
     WorkerCreated,
     WorkerFinalised,
 )
+from rsi_master.core.making import MakingEnded
 from rsi_master.core.probe import ProbeFailed, ProbeRecorded
-from rsi_master.core.program import ProgramAdded
+from rsi_master.core.program import JOB, ProgramAdded
 from rsi_master.core.run import (
     SCREENED,
     ActionDenied,
@@ -59,7 +60,8 @@ from rsi_master.core.run import (
 class State:
     """All that the record says at one position. Mutable, written by `apply` alone.
 
-    `choice` is the last thing that Main decided.
+    `choice` is the last thing that Main decided. `submissions` counts datasets offered to the scan,
+    programs added, and jobs of programs that failed: each such job is one of them.
     """
 
     books: Books
@@ -185,7 +187,13 @@ class State:
         self.submissions += 1
 
     @_fold.register
+    def _(self, fact: MakingEnded) -> None:
+        if fact.program == JOB and fact.problem is not None:
+            self.submissions += 1
+
+    @_fold.register
     def _(self, fact: ProgramAdded) -> None:
+        self.submissions += 1
         self.programs.setdefault(fact.artifact.digest, fact)
 
     @_fold.register

@@ -142,7 +142,9 @@ class LocalGateway:
     def _listen(self, request: Request) -> None:
         """The screen, asked without the lock. What it finds is counted, and told only to a node
         that may still be told when it was counted."""
-        if not self._screen.holds(request.action):
+        with judging(request.action):
+            held = self._screen.holds(request.action)
+        if not held:
             return
         with self._lock:
             self._judge(request)
@@ -226,7 +228,8 @@ class LocalGateway:
     def _record(self, caller: Caller, refusal: Refusal) -> None:
         """A refused action is recorded as it came, unless its words are not fit for the record."""
         try:
-            held = self._screen.holds(refusal.said)
+            with boundary("the screen"):
+                held = self._screen.holds(refusal.said)
             denied = refusal.withheld(refusals.REPEATS) if held else refusal.denied
         except RsiError:
             denied = refusal.withheld(refusals.UNSCREENED)

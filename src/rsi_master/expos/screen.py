@@ -10,6 +10,7 @@ from pydantic import BaseModel
 from rsi_master.core.action import Action
 from rsi_master.core.artifact import Row
 from rsi_master.core.ports import Sealed
+from rsi_master.core.sealed import ScanReport
 
 SHORTEST = 6
 HITS = 3
@@ -30,8 +31,12 @@ class Screen:
             return False
         more = value.says() if isinstance(value, Action) else ()
         rows = [Row(prompt=text, completion="-") for text in (*said, "\n".join(said), *more)]
-        dropped = self._sealed.scan(rows).dropped
-        return any(dropped.get(reason, 0) for reason in SEALED)
+        return repeats(self._sealed.scan(rows))
+
+
+def repeats(report: ScanReport) -> bool:
+    """Whether a scan found a row that repeats a sealed item."""
+    return any(report.dropped.get(reason, 0) for reason in SEALED)
 
 
 def texts(value: object) -> tuple[str, ...]:

@@ -153,10 +153,12 @@ def _adjusted(strata: Sequence[_Stratum]) -> tuple[float, float]:
 
 
 def _effective(strata: Sequence[_Stratum]) -> float:
-    """As many items that stand alone, of the same sizes of tasks to each other, vary as much."""
+    """As many items that stand alone, of the same sizes of tasks to each other, vary as much; never
+    below the one that a single cluster is worth, which rounding may miss."""
     alone = math.fsum(1 / len(stratum.change) for stratum in strata)
     items = sum(len(stratum.change) for stratum in strata)
-    return items * (alone / math.fsum(1 / (len(s.change) * s.worth) for s in strata))
+    found = items * (alone / math.fsum(1 / (len(s.change) * s.worth) for s in strata))
+    return max(1.0, found)
 
 
 def _p_value(change: np.ndarray, strata: Sequence[_Stratum]) -> float:

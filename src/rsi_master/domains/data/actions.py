@@ -178,7 +178,7 @@ def _mix(action: Derive, desk: Desk) -> DatasetRegistered | DatasetRefused:
         desk.caller.node,
         desk.sealed,
         desk.objects,
-        copies=bool(action.repeats),
+        "copies" if action.repeats else "once",
     )
 
 

@@ -19,7 +19,11 @@ from rsi_master.domains.data.pool import parse, points, register
 from rsi_master.domains.data.programs import is_active, walled
 from rsi_master.domains.data.running import Unusable
 from rsi_master.expos.catalogue import Desk, Entry, Question, Rule
-from rsi_master.expos.standing import wall_clock_is_left
+from rsi_master.expos.standing import (
+    every_open,
+    verification_stays_affordable,
+    wall_clock_is_left,
+)
 
 
 def _filter(action: Filter, desk: Desk) -> Made:
@@ -60,7 +64,7 @@ def _sift(
         parents=(action.dataset,),
         operation={"filter": conditions, "removed": sifted.removed},
     )
-    return register(sifted.kept, source, desk.caller.node, desk.sealed, desk.objects, copies=True)
+    return register(sifted.kept, source, desk.caller.node, desk.sealed, desk.objects, "copies")
 
 
 def reserve(action: Filter, state: State, _contract: Contract) -> Amounts:
@@ -101,4 +105,5 @@ RULES = (
     Rule("active", Filter, _with_program(is_active)),
     Rule("clock", Filter, _with_program(wall_clock_is_left)),
     Rule("submissions", Filter, capped),
+    Rule("verification", Filter, _with_program(verification_stays_affordable(reserve, every_open))),
 )

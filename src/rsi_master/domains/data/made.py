@@ -39,7 +39,7 @@ class Made:
 def record(_action: Action, desk: Desk) -> Outcome:
     """Making, scanning and storing happened before, without the lock."""
     found: Made = desk.prepared
-    ran = () if found.ran is None else (found.ran.job, *found.ran.words)
+    ran = () if found.ran is None else (found.ran.job, *found.ran.hits)
     return Outcome(found, (*ran, *(() if found.data is None else (found.data,))))
 
 
@@ -59,13 +59,25 @@ def program_is(question: Question, program: str, kind: ProgramKind) -> str | Non
 
 
 def _view(found: Made, contract: Contract) -> DatasetView | RefusedView | FailedRunView:
-    return _failed(found) if found.data is None else registered(found.data, contract)
+    if found.data is None:
+        return _failed(found)
+    return _caught(found) or registered(found.data, contract)
 
 
 def _exact_view(
     found: Made, contract: Contract
 ) -> OperatorDatasetView | RefusedView | FailedRunView:
-    return _failed(found) if found.data is None else registered_exactly(found.data, contract)
+    if found.data is None:
+        return _failed(found)
+    return _caught(found) or registered_exactly(found.data, contract)
+
+
+def _caught(found: Made) -> RefusedView | None:
+    """The one answer to rows that repeat a sealed item, however many do."""
+    if found.ran is None or not found.ran.hits:
+        return None
+    told = "what the program made repeats a sealed item, so none of it is taken"
+    return RefusedView(refused=told, dropped="many")
 
 
 def _failed(found: Made) -> FailedRunView:

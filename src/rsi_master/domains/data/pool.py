@@ -1,6 +1,7 @@
 """Registering rows: scan, drop, store, and only then an id."""
 
 from collections.abc import Iterable, Iterator, Sequence
+from typing import Literal, TypeAlias
 
 from pydantic import ValidationError
 
@@ -10,8 +11,12 @@ from rsi_master.core.dataset import DatasetRefused, DatasetRegistered, Source
 from rsi_master.core.errors import Misuse
 from rsi_master.core.ports import ObjectStore, Sealed
 from rsi_master.core.sealed import Points
+from rsi_master.expos.screen import repeats
 
 VERIFIED_AT_ONCE = 256
+Keep: TypeAlias = Literal["once", "copies", "whole"]
+"""What stays of rows: equal ones once, or as often as they were offered; or once and all or none,
+since which rows are left would tell whoever wrote them what is a sealed item."""
 
 
 def render(rows: Iterable[AnyRow]) -> bytes:
@@ -47,17 +52,18 @@ def register(
     by: str,
     sealed: Sealed,
     objects: ObjectStore,
-    copies: bool = False,
+    keep: Keep = "once",
 ) -> DatasetRegistered | DatasetRefused:
     """Scan the rows and store what is left, which is of one kind. What was dropped never touches
-    the run folder. Equal rows are kept once, or with `copies` as often as they were offered."""
+    the run folder; of a `whole`, one row that repeats a sealed item refuses all."""
+    copies = keep == "copies"
     scanned = tuple(dict.fromkeys(rows)) if copies else rows
     report = sealed.scan(scanned)
     kept = [scanned[position] for position in report.kept]
     if copies:
         fit = frozenset(kept)
         kept = [row for row in rows if row in fit]
-    if not kept:
+    if not kept or (keep == "whole" and repeats(report)):
         return DatasetRefused(source=source, offered=len(rows), dropped=report.dropped, by=by)
     holds = kind_of(source.origin, kept)
     return DatasetRegistered(

@@ -23,10 +23,16 @@ from rsi_master.core.program import (
 )
 from rsi_master.core.state import State
 from rsi_master.domains.data import running, source
+from rsi_master.domains.data.actions import capped
 from rsi_master.domains.data.running import Answered, Unusable
 from rsi_master.expos.catalogue import Desk, Entry, Outcome, Question, Rule, Whole
 from rsi_master.expos.making import Made
-from rsi_master.expos.standing import wall_clock_is_left, worker_is_active
+from rsi_master.expos.standing import (
+    every_open,
+    verification_stays_affordable,
+    wall_clock_is_left,
+    worker_is_active,
+)
 
 EVERYBODY = (Role.MAIN, Role.WORKER, Role.REVIEWER, Role.OPERATOR)
 TOLD_CHARS: Final = 120
@@ -37,14 +43,16 @@ LEEWAY: Final = 1e-9
 class Add(Action):
     """Add a small Python program: `transform(row)` gives a row, a list of rows or None;
     `verify(prompt, answer)` and `reward(episode)` give points in 0..1, or None where they do not
-    know the prompt. A row is a mapping of texts (prompt and completion; prompt alone or with
-    answer; prompt, chosen and rejected), an episode one of prompt, answer and known, the right
-    answer or None.
+    know the prompt. A training first asks each prompt with an empty answer and leaves out those of
+    which they give None then; None later for one that they knew ends it. A row is a mapping of
+    texts (prompt and completion; prompt alone or with answer; prompt, chosen and rejected), an
+    episode one of prompt, answer and known, the right answer or None.
 
     It runs alone, with the standard library and nothing else: no file, network, process or thread.
     It is scanned, and must give in a sandbox what its `tests` say; only then it gets an id. A
     transform takes tests of a row and the rows `made` of it, the others of prompt, answer and
-    points. One that is known already is denied.
+    points. One that is known already is denied. It takes device seconds, and each try is one of the
+    data submissions that the contract allows.
     """
 
     name = "program.add"
@@ -194,7 +202,7 @@ def _add(_action: Add, desk: Desk) -> Outcome:
     """Running and storing happened before, without the lock."""
     tested: Tested = desk.prepared
     added = () if tested.added is None else (tested.added,)
-    return Outcome(tested, (tested.ran.job, *tested.ran.words, *added))
+    return Outcome(tested, (tested.ran.job, *tested.ran.hits, *added))
 
 
 def _used(tested: Tested) -> Amounts:
@@ -281,4 +289,6 @@ RULES = (
     Rule("active", Add, is_active),
     Rule("clock", Add, wall_clock_is_left),
     Rule("known", Add, _new),
+    Rule("submissions", Add, capped),
+    Rule("verification", Add, verification_stays_affordable(reserve, every_open)),
 )

@@ -17,7 +17,7 @@ from rsi_master.core.errors import RsiError
 from rsi_master.core.job import Input, Job, Program, Resources
 from rsi_master.core.making import MakingEnded
 from rsi_master.core.model import Value
-from rsi_master.core.program import Score
+from rsi_master.core.program import JOB, Score
 from rsi_master.core.run import SCREENED, ActionDenied
 from rsi_master.core.sealed import Points
 from rsi_master.core.sealed_wire import FRAME_LIMIT
@@ -26,7 +26,7 @@ from rsi_master.expos.making import Made, Order, ended, job_name
 from rsi_master.expos.refusals import REPEATS
 from rsi_master.expos.screen import Screen
 
-NAME: Final = "code"
+NAME: Final = JOB
 PROGRAM: Final = Program(
     entry="rsi_master.programs.code.runner:run", job_class="code", runtime="core"
 )
@@ -84,10 +84,11 @@ class Unusable(Exception):
 
 @dataclass(frozen=True)
 class Answered:
-    """The job of a program has ended. `words` counts a reason that could not be repeated."""
+    """The job of a program has ended. `hits` counts that its words, or a row that it made, repeat a
+    sealed item."""
 
     job: MakingEnded
-    words: tuple[ActionDenied, ...] = ()
+    hits: tuple[ActionDenied, ...] = ()
 
     def used(self) -> Amounts:
         """Device seconds."""
@@ -121,7 +122,6 @@ def answered(desk: Desk, asked: Order, made: Made, problem: str | None) -> Answe
     """The facts of a job that has ended. What a program prints is not kept: it may be rows that
     no scan has seen. A reason that repeats a sealed item is withheld, and counted like a text."""
     silent = replace(made, log=b"")
-    words: tuple[ActionDenied, ...] = ()
     held = False
     try:
         held = problem is not None and Screen(desk.sealed).holds(problem)
@@ -129,16 +129,23 @@ def answered(desk: Desk, asked: Order, made: Made, problem: str | None) -> Answe
         problem = "the sealed process gave no answer, so nothing was made; ask again"
     if held:
         problem = "the program failed, with words that repeat a sealed item"
-        words = (
-            ActionDenied(
-                action=desk.state.intents[desk.intent].action,
-                arguments=REPEATS,
-                decision="deny",
-                rule=SCREENED,
-                reason=problem,
-            ),
-        )
-    return Answered(ended(desk.intent, asked, silent, problem, desk.objects), words)
+    job = ended(desk.intent, asked, silent, problem, desk.objects)
+    return Answered(job, (_hit(desk, problem),) if held and problem else ())
+
+
+def caught(desk: Desk, ran: Answered) -> Answered:
+    """The same, where a row that the program made repeats a sealed item: counted like a text."""
+    return replace(ran, hits=(_hit(desk, "the program made a row that repeats a sealed item"),))
+
+
+def _hit(desk: Desk, told: str) -> ActionDenied:
+    return ActionDenied(
+        action=desk.state.intents[desk.intent].action,
+        arguments=REPEATS,
+        decision="deny",
+        rule=SCREENED,
+        reason=told,
+    )
 
 
 def rows(made: Made, count: int) -> tuple[tuple[AnyRow, ...], ...]:

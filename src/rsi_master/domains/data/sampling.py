@@ -8,7 +8,6 @@ from pydantic import ValidationError
 
 from rsi_master.core.action import Action, Amounts, Role
 from rsi_master.core.artifact import AnyRow, Digest
-from rsi_master.core.budget import ZERO
 from rsi_master.core.canonical import decode
 from rsi_master.core.contract import Contract
 from rsi_master.core.dataset import DatasetRefused, DatasetRegistered, Sampled, Source
@@ -39,12 +38,7 @@ from rsi_master.domains.data.samples import (
 )
 from rsi_master.expos import standing
 from rsi_master.expos.catalogue import Desk, Entry, Outcome, Question, Rule
-from rsi_master.expos.lineage import (
-    checkpoint_of,
-    refusal_of_data,
-    refusal_to_continue,
-    verification,
-)
+from rsi_master.expos.lineage import checkpoint_of, refusal_of_data
 from rsi_master.expos.making import Made, Order, ended, job_name
 
 PROGRAMS: Final = {NAME: PROGRAM}
@@ -249,12 +243,6 @@ def _verifier_is_there(question: Question) -> str | None:
     return "own answers need an open verifier, and the benchmark has none"
 
 
-def _checkpoint_is_open(question: Question) -> str | None:
-    """The base, or what the Worker might continue."""
-    asked = question.action.experiment
-    return refusal_to_continue(question.state, question.caller.node, asked, "experiment")
-
-
 def _prompts_are_untainted(question: Question) -> str | None:
     return refusal_of_data(question.state, (question.action.dataset,))
 
@@ -268,26 +256,15 @@ def _explores(question: Question) -> str | None:
     return None
 
 
-def _verification_stays_affordable(question: Question) -> str | None:
-    """It leaves enough to train and score the lineage of the checkpoint again."""
-    state, action = question.state, question.action
-    again = verification(state, (action.experiment,))
-    need = reserve(action, state, question.contract).plus(again)
-    lacking = question.left().lacking(need)
-    if again == ZERO or not lacking:
-        return None
-    return f"the {lacking[0]} left would not cover the verification of {action.experiment}"
-
-
 ENTRY = Entry(Sample, _record, {Role.WORKER: _view}, reserve, _sample, _used)
 RULES = (
     Rule("active", Sample, standing.worker_is_active),
     Rule("clock", Sample, standing.wall_clock_is_left),
     Rule("purpose", Sample, _explores),
     Rule("kinds", Sample, _has_prompts_to_ask),
-    Rule("lineage", Sample, _checkpoint_is_open),
+    Rule("lineage", Sample, standing.checkpoint_is_open),
     Rule("verifier", Sample, _verifier_is_there),
     Rule("taint", Sample, _prompts_are_untainted),
     Rule("submissions", Sample, capped),
-    Rule("verification", Sample, _verification_stays_affordable),
+    Rule("verification", Sample, standing.verification_stays_affordable(reserve)),
 )

@@ -17,6 +17,15 @@ FOLDED_CHARS: Final = 20_000
 _PARTS = 4_000
 UNPARSED: Final = (SyntaxError, ValueError, RecursionError, MemoryError)
 """What the parser raises for a text that it does not take."""
+UNFOLDED: Final = (
+    ValueError,
+    TypeError,
+    LookupError,
+    AttributeError,
+    ArithmeticError,
+    MemoryError,
+)
+"""What an operation on constants raises: counts beyond any length too, which overflow."""
 _METHODS: Final[Mapping[str, Callable[..., str]]] = {
     name: getattr(str, name)
     for name in ("lower", "upper", "title", "capitalize", "swapcase", "strip", "replace", "format")
@@ -65,7 +74,9 @@ def says(source: str) -> tuple[str, ...]:
     )
     values = (_constant(node) for node in constants)
     row = "".join(str(value) for value in values if value is not None)
-    return tuple(dict.fromkeys((*said, row)))
+    # Half a surrogate pair is a text in Python, and none that can be sent or stored.
+    sent = (text.encode("utf-8", "replace").decode() for text in (*said, row))
+    return tuple(dict.fromkeys(sent))
 
 
 def _tree(source: str) -> ast.Module:
@@ -89,7 +100,7 @@ def _fold(nodes: list[ast.AST]) -> tuple[dict[int, Constant], set[int]]:
     for node in reversed(nodes):
         try:
             value = _value(node, folded)
-        except (ValueError, TypeError, LookupError, AttributeError):
+        except UNFOLDED:
             continue
         if value is None or len(value if not isinstance(value, int) else "") > FOLDED_CHARS:
             continue

@@ -3,8 +3,9 @@
 from rsi_master.core.action import Action, Amounts
 from rsi_master.core.artifact import Digest, kind_of
 from rsi_master.core.contract import Contract
-from rsi_master.core.dataset import Source
+from rsi_master.core.dataset import DatasetRefused, DatasetRegistered, Source
 from rsi_master.core.errors import RsiError
+from rsi_master.core.sealed import ScanReport
 from rsi_master.core.state import State
 from rsi_master.domains.data import made, running
 from rsi_master.domains.data.actions import capped, known
@@ -13,13 +14,19 @@ from rsi_master.domains.data.pool import register
 from rsi_master.domains.data.programs import is_active, walled
 from rsi_master.domains.data.running import Unusable
 from rsi_master.expos.catalogue import Desk, Entry, Question, Rule
-from rsi_master.expos.standing import wall_clock_is_left
+from rsi_master.expos.screen import HITS, repeats
+from rsi_master.expos.standing import (
+    every_open,
+    verification_stays_affordable,
+    wall_clock_is_left,
+)
 
 
 class Transform(Action):
     """Make a dataset of what a program makes of each row of another: nothing, a row or several, all
-    of one kind. What it makes is scanned like any data; a row that is made twice is kept once. It
-    takes device seconds, and is one of the data submissions that the contract allows.
+    of one kind. What it makes is scanned: a row that is made twice is kept once, and if one repeats
+    a sealed item, none is taken and that is counted like such a text. It takes device seconds, and
+    is one of the data submissions that the contract allows.
     """
 
     name = "data.transform"
@@ -46,10 +53,16 @@ def _transform(action: Transform, desk: Desk) -> Made:
         if rows:
             # Before the scan: which kinds are left after it would tell what it dropped.
             kind_of(source.origin, rows)
-        data = register(rows, source, desk.caller.node, desk.sealed, desk.objects)
+        data = register(rows, source, desk.caller.node, desk.sealed, desk.objects, "whole")
     except (Unusable, RsiError) as reason:
         problem = running.reason(reason)
-    return Made(data, running.answered(desk, order, left, problem))
+    ran = running.answered(desk, order, left, problem)
+    return Made(data, running.caught(desk, ran) if _repeats(data) else ran)
+
+
+def _repeats(data: DatasetRegistered | DatasetRefused | None) -> bool:
+    """Whether the set was refused since a row of it repeats a sealed item."""
+    return isinstance(data, DatasetRefused) and repeats(ScanReport(kept=(), dropped=data.dropped))
 
 
 def reserve(action: Transform, state: State, _contract: Contract) -> Amounts:
@@ -62,6 +75,13 @@ def _is_a_transform(question: Question) -> str | None:
     return made.program_is(question, question.action.program, "transform")
 
 
+def _may_be_told(question: Question) -> str | None:
+    """A node that repeated sealed items too often has nothing more scanned that a program makes."""
+    if question.state.screened.get(question.caller.node, 0) < HITS:
+        return None
+    return f"this node repeated sealed items {HITS} times and makes no more rows by programs"
+
+
 ENTRY = Entry(Transform, made.record, made.WRITERS, reserve, _transform, made.used)
 RULES = (
     Rule("program", Transform, _is_a_transform),
@@ -69,4 +89,6 @@ RULES = (
     Rule("active", Transform, is_active),
     Rule("clock", Transform, wall_clock_is_left),
     Rule("submissions", Transform, capped),
+    Rule("screen_cap", Transform, _may_be_told),
+    Rule("verification", Transform, verification_stays_affordable(reserve, every_open)),
 )

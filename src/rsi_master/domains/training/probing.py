@@ -3,7 +3,6 @@
 from dataclasses import dataclass
 
 from rsi_master.core.action import Action, Amounts, Role
-from rsi_master.core.budget import ZERO
 from rsi_master.core.canonical import encode
 from rsi_master.core.contract import Contract
 from rsi_master.core.errors import Broken, Misuse, RsiError
@@ -23,7 +22,7 @@ from rsi_master.core.state import State
 from rsi_master.core.text import clean
 from rsi_master.expos import standing
 from rsi_master.expos.catalogue import Desk, Entry, Outcome, Question, Rule
-from rsi_master.expos.lineage import checkpoint_of, refusal_to_continue, verification
+from rsi_master.expos.lineage import checkpoint_of
 from rsi_master.expos.probing import Probe as Asked
 
 
@@ -173,14 +172,6 @@ def _practice_is_there(question: Question) -> str | None:
     return None
 
 
-def _checkpoint_is_open(question: Question) -> str | None:
-    """The base, or what the Worker might continue."""
-    action = question.action
-    return refusal_to_continue(
-        question.state, question.caller.node, action.experiment, "experiment"
-    )
-
-
 def _probes_are_left(question: Question) -> str | None:
     allowed = question.contract.research.probes_per_worker
     if question.state.probes_left(question.caller.node, allowed):
@@ -188,23 +179,12 @@ def _probes_are_left(question: Question) -> str | None:
     return f"the contract allows {allowed} probes a Worker and all are used"
 
 
-def _verification_stays_affordable(question: Question) -> str | None:
-    """A probe leaves enough to train and score what it looks at again, on a fresh seed."""
-    state, action = question.state, question.action
-    again = verification(state, (action.experiment,))
-    need = reserve(action, state, question.contract).plus(again)
-    lacking = question.left().lacking(need)
-    if again == ZERO or not lacking:
-        return None
-    return f"the {lacking[0]} left would not cover the verification of {action.experiment}"
-
-
 ENTRY = Entry(Probe, _record, {Role.WORKER: _view}, reserve, _ask, _used)
 RULES = (
     Rule("active", Probe, standing.worker_is_active),
     Rule("clock", Probe, standing.wall_clock_is_left),
     Rule("practice", Probe, _practice_is_there),
-    Rule("lineage", Probe, _checkpoint_is_open),
+    Rule("lineage", Probe, standing.checkpoint_is_open),
     Rule("probes", Probe, _probes_are_left),
-    Rule("verification", Probe, _verification_stays_affordable),
+    Rule("verification", Probe, standing.verification_stays_affordable(reserve)),
 )

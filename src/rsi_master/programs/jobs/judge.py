@@ -45,13 +45,20 @@ class _Reply(Value):
 
 def load(prompts: Sequence[Prompt], descriptor: int = JUDGE_DESCRIPTOR) -> Verifier:
     """The judge of this job as a verifier; a reward is told the known answer of each prompt that
-    bears one."""
+    bears one. A prompt that it gave points for once is one that it knows: None for it later ends
+    the training."""
     line = _Line(socket.socket(fileno=descriptor))
     known = {row.prompt: row.answer for row in prompts if isinstance(row, Problem)}
+    judged: set[str] = set()
 
     def verify(prompt: str, answer: str) -> float | None:
         episode = {"prompt": prompt, "answer": answer, "known": known.get(prompt)}
-        return _points(line.ask(episode))
+        points = _points(line.ask(episode))
+        if points is not None:
+            judged.add(prompt)
+        elif prompt in judged:
+            raise Untrainable("PROGRAM_FAILED", "the program gives no points for a prompt it knew")
+        return points
 
     return verify
 
