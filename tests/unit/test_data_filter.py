@@ -441,7 +441,7 @@ def test_repeated_rows_stay_repeated_until_they_are_made_distinct(rig: Rig) -> N
 def test_repeated_rows_that_the_scan_drops_are_counted_once(rig: Rig) -> None:
     held, fit = row(rig.items()[0].prompt, " x"), row("a plain question", " x")
     fact = register(
-        [held, fit, held, fit, fit], Source(origin="o"), "main", rig.sealed, rig.objects, True
+        [held, fit, held, fit, fit], Source(origin="o"), "main", rig.sealed, rig.objects, "copies"
     )
     assert isinstance(fact, DatasetRegistered)
     assert (fact.rows, fact.offered, fact.dropped) == (3, 4, {"SEALED_PROMPT": 1})

@@ -384,7 +384,7 @@ def test_without_the_sealed_process_no_text_passes(rig: Rig) -> None:
 
 
 def test_a_screen_that_fails_denies_and_is_recorded_without_the_words(rig: Rig) -> None:
-    rig.sealed.scan = raising  # type: ignore[method-assign]
+    rig.sealed.scan = raising  # type: ignore[assignment, method-assign]
     with pytest.raises(RsiError) as failed:
         rig.operator().act("run.guide", text="look there")
     assert failed.value.code == "INTERNAL" and "\n" not in failed.value.message
