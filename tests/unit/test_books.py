@@ -245,6 +245,12 @@ BROKEN: dict[str, tuple[tuple[Fact, ...], str]] = {
         instead(PAID, PAID.model_copy(update={"spent": Amounts(device_seconds=1.0)})),
         "BOOKS",
     ),
+    "a probe that is paid with less, by an action that failed": (
+        instead(
+            PAID, PAID.model_copy(update={"outcome": "failed", "spent": Amounts(device_seconds=1)})
+        ),
+        "BOOKS",
+    ),
     "a probe that is never paid": (without(PAID), "BOOKS"),
     "an action that spends without a probe": (without(PROBED), "BOOKS"),
     "weights probed that are not those trained": (

@@ -446,20 +446,36 @@ def until_done(answer: Any, step: Callable[[], None]) -> None:
         time.sleep(0.001)
 
 
-def test_answers_that_are_refused_after_the_work_are_paid(rig: Rig) -> None:
-    before = rig.state.books.spent.device_seconds
+def test_what_was_done_when_the_run_is_paused_is_told(rig: Rig) -> None:
+    """A pause says that nothing begins."""
     begun, go = held(rig)
     with ThreadPoolExecutor(1) as caller:
         probing = caller.submit(rig.worker("w2").act, "experiment.probe")
         until(rig, begun.is_set)
         rig.operator().act("run.pause", reason="lunch")
         go.set()
-        with pytest.raises(PolicyDenied, match="paused"):
+        assert isinstance(probing.result(20), ProbeView)
+    with pytest.raises(PolicyDenied, match="paused"):
+        rig.worker("w2").act("experiment.probe", start=1)
+
+
+def test_answers_that_are_refused_after_the_work_are_paid_and_recorded(rig: Rig) -> None:
+    before = rig.state.books.spent.device_seconds
+    begun, go = held(rig)
+    with ThreadPoolExecutor(1) as caller:
+        probing = caller.submit(rig.worker("w2").act, "experiment.probe")
+        until(rig, begun.is_set)
+        rig.finalise("w2")
+        go.set()
+        with pytest.raises(PolicyDenied, match="w2 is finalised"):
             probing.result(20)
-    assert rig.state.books.spent.device_seconds > before
-    assert (rig.state.probes, rig.state.intents) == ({}, {})
+    spent = rig.state.books.spent.device_seconds - before
+    (seen,) = rig.facts(ProbeRecorded)
     (settled,) = [f for f in rig.facts(ActionSettled) if f.spent.device_seconds]
-    assert (settled.outcome, settled.code) == ("failed", "PAUSED")
+    assert (settled.outcome, settled.code) == ("failed", "ACTIVE")
+    assert settled.spent.device_seconds == seen.seconds == pytest.approx(spent)
+    assert rig.state.intents == {}
+    assert [flaw for law in CHECKS for flaw in law(tuple(rig.events()))] == []
 
 
 def test_a_paused_run_keeps_a_probe_waiting(rig: Rig) -> None:

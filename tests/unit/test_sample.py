@@ -392,8 +392,8 @@ def test_answers_that_the_scan_drops_are_no_dataset(
     assert job.problem is None
 
 
-def test_a_run_that_is_paused_meanwhile_pays_and_registers_nothing(rig: Rig) -> None:
-    """The job runs to its end; what it left comes too late."""
+def test_a_job_that_a_paused_run_cancels_is_paid_and_recorded(rig: Rig) -> None:
+    """The pause alone takes nothing away; who asked is told how the job ended."""
     data, before = next(iter(rig.state.datasets)), rig.state.books.spent.device_seconds
     run_instead(rig, "beat")
     with ThreadPoolExecutor(1) as caller:
@@ -406,8 +406,9 @@ def test_a_run_that_is_paused_meanwhile_pays_and_registers_nothing(rig: Rig) -> 
         rig.engine.cancel_all("STOPPED")
         while not asked.done():
             rig.tick()
-        with pytest.raises(PolicyDenied, match="paused"):
-            asked.result(0)
-    assert rig.state.books.spent.device_seconds > before
-    assert rig.facts(MakingEnded) == []
+        view = cast(SampledView | FailedSampleView, asked.result(0))
+        assert isinstance(view, FailedSampleView)
+    (job,) = rig.facts(MakingEnded)
+    assert job.problem is not None
+    assert rig.state.books.spent.device_seconds - before == pytest.approx(job.seconds)
     rig.operator().act("run.resume")

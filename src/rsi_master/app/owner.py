@@ -59,12 +59,12 @@ class Owner:
         )
         self._engine = Engine(plant, lab.lock, self._wake.set)
         self._director = Director(lab, follower, agents)
+        self._reconcile()
 
     def run(self) -> RunFinished:
         """Work until the end; raises Interrupted after a clean stop on SIGINT or SIGTERM."""
         handlers = {s: signal.signal(s, self._stop_soon) for s in (signal.SIGINT, signal.SIGTERM)}
         try:
-            self._reconcile()
             self._engine.score_base()
             while self._lab.state.finished is None:
                 if self._signal is not None:

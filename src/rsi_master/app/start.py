@@ -98,8 +98,10 @@ def run(folder: RunFolder, home: Home, setting: Setting = Setting()) -> RunFinis
         _record_start(lab, tier)
         compute = local_compute(lab, tier)
         try:
+            # What a former owner left open is closed before anybody can ask for more.
+            owner = Owner(lab, compute, loop, setting.agents or playbook())
             with serving(lab.gateway, home.socket(folder.id)):
-                return Owner(lab, compute, loop, setting.agents or playbook()).run()
+                return owner.run()
         finally:
             compute.close()
 

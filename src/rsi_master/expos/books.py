@@ -173,7 +173,8 @@ def one_claim(events: Sequence[Event]) -> list[Flaw]:
 
 
 def work_is_paid(events: Sequence[Event]) -> list[Flaw]:
-    """What an action that is done spends by itself is what its probe or its job took."""
+    """What an action spends by itself is what its probe or its job took, unless nobody was left to
+    tell of it."""
     took: dict[str, float] = {}
     flaws: list[Flaw] = []
     for event in events:
@@ -182,7 +183,7 @@ def work_is_paid(events: Sequence[Event]) -> list[Flaw]:
             took[fact.intent] = took.get(fact.intent, 0.0) + fact.seconds
         elif isinstance(fact, ActionSettled):
             spent, seconds = fact.spent.device_seconds, took.pop(fact.intent, 0.0)
-            if fact.outcome == "done" and abs(spent - seconds) > 1e-6:
+            if fact.outcome != "abandoned" and abs(spent - seconds) > 1e-6:
                 told = f"{spent:g} device seconds spent, its probe or job took {seconds:g}"
                 flaws.append(_flaw("BOOKS", event, told))
     if _finished(events):

@@ -56,6 +56,7 @@ View = Callable[[Any, Contract], Value]
 Reserve = Callable[[Any, State, Contract], Amounts]
 Prepare = Callable[[Any, Desk], object]
 Used = Callable[[Any], Amounts]
+Evidence = Callable[[Any], tuple[Fact, ...]]
 
 
 @dataclass(frozen=True)
@@ -77,7 +78,8 @@ class Entry:
 
     A handler holds the owner's one lock, so slow work stands in `prepare`: it runs before, without
     the lock, when the intent is durable. The state may change under it; the policy is asked again.
-    `used` says what that work took of the budget: it is spent, also when the action fails then.
+    `used` says what that work took of the budget, and `evidence` which facts tell of it: it is
+    spent and they are recorded, also when the action fails then.
     """
 
     action: type[Action]
@@ -86,6 +88,7 @@ class Entry:
     reserve: Reserve | None = None
     prepare: Prepare | None = None
     used: Used | None = None
+    evidence: Evidence | None = None
 
 
 @dataclass(frozen=True)
@@ -99,13 +102,16 @@ class Domain:
 
 @dataclass(frozen=True)
 class Question:
-    """What a rule is asked, before an action's intent and, with the intent's id, after it."""
+    """What a rule is asked, before an action's intent and, with the intent's id, after it. The slow
+    part of an action may be done by then: what says that nothing begins does not ask again.
+    """
 
     caller: Caller
     action: Any
     state: State
     contract: Contract
     intent: str = ""
+    done: bool = False
 
     def left(self) -> Amounts:
         """What is left of the budget, with what the action's own intent holds already."""

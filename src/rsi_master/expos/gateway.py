@@ -68,11 +68,13 @@ class Request:
 
 @dataclass(frozen=True)
 class Work:
-    """What was done under an intent before its handler, and what of the budget that used."""
+    """What was done under an intent before its handler: what of the budget that used, and the facts
+    that tell of it whatever is decided then."""
 
     intent: str
     prepared: object = None
     used: Amounts = ZERO
+    evidence: tuple[Fact, ...] = ()
 
 
 class LocalGateway:
@@ -168,7 +170,12 @@ class LocalGateway:
             return Work(intent)
         with boundary(action.name):
             found = entry.prepare(action, self._desk(request.caller, intent))
-            return Work(intent, found, entry.used(found) if entry.used else ZERO)
+            return Work(
+                intent,
+                found,
+                entry.used(found) if entry.used else ZERO,
+                entry.evidence(found) if entry.evidence else (),
+            )
 
     def _carry_out(self, request: Request, work: Work) -> tuple[Value, Ticket]:
         """Judge again, run the handler: what was allowed may be taken since the intent. The answer
@@ -193,13 +200,14 @@ class LocalGateway:
             spent=work.used,
         )
         with self._lock:
-            settled = self._parts.ledger.append(request.caller, (fact,))
+            settled = self._parts.ledger.append(request.caller, (*work.evidence, fact))
         settled.wait()
 
     def _judge(self, request: Request, intent: str = "") -> None:
         """Raise a Refusal unless the policy allows the action and its node may still write."""
         parts, action, node = self._parts, request.action, request.caller.node
-        question = Question(request.caller, action, parts.state, parts.contract, intent)
+        done = bool(intent) and request.entry.prepare is not None
+        question = Question(request.caller, action, parts.state, parts.contract, intent, done)
         with judging(action):
             decision = decide(request.entry, question, parts.catalogue.rules)
         if decision.answer != "allow":

@@ -27,7 +27,8 @@ def decide(entry: Entry, question: Question, rules: tuple[Rule, ...]) -> Decisio
         return Decision("deny", "role", f"it is not an action of the role {role.value}")
     if question.state.finished is not None and entry.action.effect != "read":
         return Decision("deny", "finished", "the run is finished; its record takes no more actions")
-    if question.state.paused and entry.action.effect != "read" and role != Role.OPERATOR:
+    begins = entry.action.effect != "read" and not question.done
+    if question.state.paused and begins and role != Role.OPERATOR:
         return Decision("deny", "paused", "the run is paused; wait until the operator resumes it")
     escalation: Decision | None = None
     for rule in rules:

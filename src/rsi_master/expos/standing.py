@@ -16,7 +16,9 @@ def worker_is_active(question: Question) -> str | None:
 
 
 def wall_clock_is_left(question: Question) -> str | None:
-    """Past the wall clock nothing new is begun."""
+    """Past the wall clock nothing new is begun; what was done by then is kept."""
+    if question.done:
+        return None
     state, limit = question.state, question.contract.budget.wall_seconds
     if state.wall(state.at) <= limit:
         return None
@@ -37,7 +39,7 @@ def its_own(question: Question) -> Iterable[str]:
 def every_open(question: Question) -> Iterable[str]:
     """The experiments that are or may become selectable; none once the job of the action has run,
     whose seconds are spent whatever is decided."""
-    if question.intent:
+    if question.done:
         return ()
     state = question.state
     known = [e for e in state.experiments.values() if e.queued is not None]

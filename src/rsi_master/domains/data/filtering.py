@@ -97,7 +97,7 @@ def _with_program(rule: Callable[[Question], str | None]) -> Callable[[Question]
     return lambda question: rule(question) if question.action.verifier else None
 
 
-ENTRY = Entry(Filter, made.record, made.WRITERS, reserve, _filter, made.used)
+ENTRY = Entry(Filter, made.record, made.WRITERS, reserve, _filter, made.used, made.evidence)
 RULES = (
     Rule("kinds", Filter, _has_answers),
     Rule("verifier", Filter, _verifier_is_there),

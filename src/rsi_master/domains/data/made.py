@@ -6,6 +6,7 @@ from rsi_master.core.action import Action, Amounts, Role
 from rsi_master.core.budget import ZERO
 from rsi_master.core.contract import Contract
 from rsi_master.core.dataset import DatasetRefused, DatasetRegistered
+from rsi_master.core.event import Fact
 from rsi_master.core.model import Value
 from rsi_master.core.program import ProgramKind
 from rsi_master.domains.data.actions import (
@@ -39,8 +40,12 @@ class Made:
 def record(_action: Action, desk: Desk) -> Outcome:
     """Making, scanning and storing happened before, without the lock."""
     found: Made = desk.prepared
-    ran = () if found.ran is None else (found.ran.job, *found.ran.hits)
-    return Outcome(found, (*ran, *(() if found.data is None else (found.data,))))
+    return Outcome(found, (*evidence(found), *(() if found.data is None else (found.data,))))
+
+
+def evidence(found: Made) -> tuple[Fact, ...]:
+    """What tells of the program's job."""
+    return found.ran.facts() if found.ran else ()
 
 
 def used(found: Made) -> Amounts:

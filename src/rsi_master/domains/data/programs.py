@@ -10,6 +10,7 @@ from rsi_master.core.artifact import AnyRow, Digest
 from rsi_master.core.canonical import digest, encode
 from rsi_master.core.contract import Contract
 from rsi_master.core.errors import Misuse, RsiError
+from rsi_master.core.event import Fact
 from rsi_master.core.model import Value
 from rsi_master.core.program import (
     SOURCE_CHARS,
@@ -202,7 +203,11 @@ def _add(_action: Add, desk: Desk) -> Outcome:
     """Running and storing happened before, without the lock."""
     tested: Tested = desk.prepared
     added = () if tested.added is None else (tested.added,)
-    return Outcome(tested, (tested.ran.job, *tested.ran.hits, *added))
+    return Outcome(tested, (*_evidence(tested), *added))
+
+
+def _evidence(tested: Tested) -> tuple[Fact, ...]:
+    return tested.ran.facts()
 
 
 def _used(tested: Tested) -> Amounts:
@@ -281,7 +286,7 @@ WRITERS = dict.fromkeys((Role.MAIN, Role.WORKER, Role.OPERATOR), _added)
 ENTRIES = (
     Entry(List, _list, dict.fromkeys(EVERYBODY, Whole(ProgramsView))),
     Entry(Inspect, _inspect, dict.fromkeys(EVERYBODY, Whole(SourceView))),
-    Entry(Add, _add, WRITERS, reserve, _test, _used),
+    Entry(Add, _add, WRITERS, reserve, _test, _used, _evidence),
 )
 RULES = (
     Rule("programs", Add, _permitted),

@@ -14,6 +14,7 @@ from pydantic import Field, ValidationError
 from rsi_master.core.action import Amounts
 from rsi_master.core.artifact import AnyRow, Digest
 from rsi_master.core.errors import RsiError
+from rsi_master.core.event import Fact
 from rsi_master.core.job import Input, Job, Program, Resources
 from rsi_master.core.making import MakingEnded
 from rsi_master.core.model import Value
@@ -89,6 +90,10 @@ class Answered:
 
     job: MakingEnded
     hits: tuple[ActionDenied, ...] = ()
+
+    def facts(self) -> tuple[Fact, ...]:
+        """What tells of it, whatever becomes of what it made."""
+        return (self.job, *self.hits)
 
     def used(self) -> Amounts:
         """Device seconds."""

@@ -12,6 +12,7 @@ from rsi_master.core.canonical import decode
 from rsi_master.core.contract import Contract
 from rsi_master.core.dataset import DatasetRefused, DatasetRegistered, Sampled, Source
 from rsi_master.core.errors import RsiError
+from rsi_master.core.event import Fact
 from rsi_master.core.experiment import BASE, ExperimentId
 from rsi_master.core.graph import WorkerCreated
 from rsi_master.core.job import Input, Job, Resources
@@ -190,7 +191,11 @@ def _source(action: Sample, desk: Desk, parent: DatasetRegistered, result: Sampl
 def _record(_action: Sample, desk: Desk) -> Outcome:
     """Drawing, scanning and storing happened before, without the lock."""
     found: Drawn = desk.prepared
-    return Outcome(found, (found.job, *((found.data,) if found.data else ())))
+    return Outcome(found, (*_evidence(found), *((found.data,) if found.data else ())))
+
+
+def _evidence(found: Drawn) -> tuple[Fact, ...]:
+    return (found.job,)
 
 
 def _used(found: Drawn) -> Amounts:
@@ -256,7 +261,7 @@ def _explores(question: Question) -> str | None:
     return None
 
 
-ENTRY = Entry(Sample, _record, {Role.WORKER: _view}, reserve, _sample, _used)
+ENTRY = Entry(Sample, _record, {Role.WORKER: _view}, reserve, _sample, _used, _evidence)
 RULES = (
     Rule("active", Sample, standing.worker_is_active),
     Rule("clock", Sample, standing.wall_clock_is_left),

@@ -82,7 +82,7 @@ def _may_be_told(question: Question) -> str | None:
     return f"this node repeated sealed items {HITS} times and makes no more rows by programs"
 
 
-ENTRY = Entry(Transform, made.record, made.WRITERS, reserve, _transform, made.used)
+ENTRY = Entry(Transform, made.record, made.WRITERS, reserve, _transform, made.used, made.evidence)
 RULES = (
     Rule("program", Transform, _is_a_transform),
     Rule("walls", Transform, walled),

@@ -6,6 +6,7 @@ from rsi_master.core.action import Action, Amounts, Role
 from rsi_master.core.canonical import encode
 from rsi_master.core.contract import Contract
 from rsi_master.core.errors import Broken, Misuse, RsiError
+from rsi_master.core.event import Fact
 from rsi_master.core.experiment import BASE, ExperimentId
 from rsi_master.core.model import Value
 from rsi_master.core.probe import (
@@ -128,7 +129,11 @@ def _recorded(action: Probe, desk: Desk, result: ProbeResult) -> ProbeRecorded:
 def _record(_action: Probe, desk: Desk) -> Outcome:
     """Generating and storing happened before, without the lock."""
     found: Probed = desk.prepared
-    return Outcome(found, (found.fact,))
+    return Outcome(found, _evidence(found))
+
+
+def _evidence(found: Probed) -> tuple[Fact, ...]:
+    return (found.fact,)
 
 
 def _used(found: Probed) -> Amounts:
@@ -179,7 +184,7 @@ def _probes_are_left(question: Question) -> str | None:
     return f"the contract allows {allowed} probes a Worker and all are used"
 
 
-ENTRY = Entry(Probe, _record, {Role.WORKER: _view}, reserve, _ask, _used)
+ENTRY = Entry(Probe, _record, {Role.WORKER: _view}, reserve, _ask, _used, _evidence)
 RULES = (
     Rule("active", Probe, standing.worker_is_active),
     Rule("clock", Probe, standing.wall_clock_is_left),
