@@ -11,6 +11,7 @@ from rsi_master.core.dataset import DatasetRegistered, Sampled, Source
 from rsi_master.core.event import Event, Fact
 from rsi_master.core.making import MakingEnded
 from rsi_master.core.probe import ProbeRecorded, Window
+from rsi_master.core.program import ProgramAdded
 from rsi_master.core.run import (
     ActionIntended,
     ActionSettled,
@@ -72,6 +73,17 @@ MIXED = WROTE.model_copy(
         "source": Source(origin="both", parents=(tape.digest("data"), tape.digest("samples"))),
     }
 )
+VERIFIER = ProgramAdded(
+    artifact=Artifact(digest=tape.digest("program"), kind="program", size=1),
+    kind="verifier",
+    title="judge",
+    source_chars=1,
+    tests=Artifact(digest=tape.digest("tests"), kind="program", size=1),
+    examples=1,
+    by="w1",
+)
+TRANSFORMED = Source(origin="a", operation={"transform": VERIFIER.artifact.digest})
+JUDGED = tape.life("b", recipe={"name": "grpo", "reward": VERIFIER.artifact.digest})
 BOUGHT = ActionSettled(intent="m", outcome="done", spent=Amounts(device_seconds=2.5))
 FINISHED = RunFinished(outcome="champion", champion="b", reason="done")
 INTENDED = ActionIntended(intent="i", action="worker.create", arguments={}, reserve=Amounts())
@@ -273,6 +285,23 @@ BROKEN: dict[str, tuple[tuple[Fact, ...], str]] = {
             ),
         ),
         "WEIGHTS_DIFFER",
+    ),
+    "data of own answers without a job": (without(MADE), "JOB_MISSING"),
+    "data of a job that failed": (
+        instead(MADE, MADE.model_copy(update={"problem": "it crashed"})),
+        "JOB_MISSING",
+    ),
+    "data of the job of another action": (
+        instead(WROTE, BOUGHT, INTENDED, WROTE, SETTLED),
+        "JOB_MISSING",
+    ),
+    "rows made by a program of another kind": (
+        instead(WROTE, VERIFIER, WROTE.model_copy(update={"source": TRANSFORMED})),
+        "PROGRAM_KIND",
+    ),
+    "a training judged by a transform": (
+        (VERIFIER.model_copy(update={"kind": "transform"}), *JUDGED),
+        "PROGRAM_KIND",
     ),
     "data of a flagged one": (instead(WROTE, tape.integrity("a", "flagged"), WROTE), "LINEAGE"),
     "a training on data of a flagged one": (

@@ -20,7 +20,7 @@ from rsi_master.core.experiment import (
 )
 from rsi_master.core.making import MakingEnded
 from rsi_master.core.probe import ProbeFailed, ProbeRecorded
-from rsi_master.core.program import ProgramAdded
+from rsi_master.core.program import KINDS, ProgramAdded, ProgramKind
 from rsi_master.core.run import (
     ActionIntended,
     ActionSettled,
@@ -195,17 +195,38 @@ def work_is_paid(events: Sequence[Event]) -> list[Flaw]:
 
 
 def programs_are_added(events: Sequence[Event]) -> list[Flaw]:
-    """What made or judged rows, or judges in a training, was added before."""
-    added: set[object] = set()
+    """What made or judged rows, or judges in a training, was added before as a program of such a
+    kind."""
+    added: dict[str, ProgramKind] = {}
     flaws: list[Flaw] = []
     for event in events:
         if isinstance(event.fact, ProgramAdded):
-            added.add(event.fact.artifact.digest)
-        flaws += [
-            _flaw("PROGRAM_UNKNOWN", event, f"uses program {program}, which was not added")
-            for program in _programs(event.fact)
-            if program not in added
-        ]
+            added[event.fact.artifact.digest] = event.fact.kind
+        for use, program in _programs(event.fact):
+            if program not in added:
+                told = f"uses program {program}, which was not added"
+                flaws.append(_flaw("PROGRAM_UNKNOWN", event, told))
+            elif (use == "transform") != (added[program] == "transform"):
+                told = f"uses program {program} as a {use}, and it is a {added[program]}"
+                flaws.append(_flaw("PROGRAM_KIND", event, told))
+    return flaws
+
+
+def made_data_has_a_job(events: Sequence[Event]) -> list[Flaw]:
+    """Rows that a checkpoint wrote or a program made or judged are recorded with the job that did
+    it, of the same action, and that job left what was wanted."""
+    job: MakingEnded | None = None
+    flaws: list[Flaw] = []
+    for event in events:
+        fact = event.fact
+        if isinstance(fact, MakingEnded):
+            job = fact
+        elif isinstance(fact, ActionSettled):
+            job = None
+        elif isinstance(fact, DatasetRegistered) and (fact.source.sampled or any(_programs(fact))):
+            if job is None or job.problem is not None:
+                told = f"dataset {fact.artifact.digest} was made by no job that ended well"
+                flaws.append(_flaw("JOB_MISSING", event, told))
     return flaws
 
 
@@ -254,6 +275,7 @@ CHECKS: tuple[Check, ...] = (
     one_claim,
     work_is_paid,
     programs_are_added,
+    made_data_has_a_job,
     nothing_after_the_end,
 )
 
@@ -293,18 +315,18 @@ def _sound(
     return True
 
 
-def _programs(fact: Fact) -> Iterator[str]:
-    """The programs of agents that a fact says were used."""
+def _programs(fact: Fact) -> Iterator[tuple[str, str]]:
+    """The programs of agents that a fact says were used, each after what it was used as."""
     said: Mapping[str, object] = {}
     if isinstance(fact, DatasetRegistered | DatasetRefused):
         filtered = fact.source.operation.get("filter")
         said = {**(filtered if isinstance(filtered, dict) else {}), **fact.source.operation}
     elif isinstance(fact, ExperimentQueued):
         said = fact.recipe
-    for name in ("transform", "verifier", "reward"):
-        program = said.get(name)
+    for use in KINDS:
+        program = said.get(use)
         if isinstance(program, str):
-            yield program
+            yield use, program
 
 
 def _finished(events: Sequence[Event]) -> bool:
