@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from rsi_master.core.score import Scored
+from rsi_master.agents.playbook.scores import value
 from rsi_master.core.turn import Limits
 from rsi_master.domains.control.overview import DirectionView, OverviewView, ReviewView
 from rsi_master.domains.data.actions import DatasetView
@@ -99,5 +99,4 @@ class Board:
 
 def on_dev(view: DirectionView) -> float:
     """The dev average of a direction's best experiment; below all scores without one."""
-    score = view.best_dev
-    return score.average.value if score and isinstance(score.average, Scored) else -1.0
+    return value(view.best_dev)

@@ -10,8 +10,8 @@ from typing import Final
 
 from rsi_master.agents.playbook import rates, settings
 from rsi_master.agents.playbook.replication import Arguments
+from rsi_master.agents.playbook.scores import value
 from rsi_master.core.experiment import BASE
-from rsi_master.core.score import Scored, SplitScore
 from rsi_master.domains.planning.workers import Assignment
 from rsi_master.domains.training.views import WorkerExperimentView
 
@@ -65,11 +65,6 @@ def _rate(task: Assignment, start: WorkerExperimentView) -> float:
     if task.data[:1] == start.data[:1]:
         return lower
     return max(lower, rates.customary(task.base_parameters) / rates.FACTOR)
-
-
-def value(score: SplitScore | None) -> float:
-    """The average of a score; below all others without one."""
-    return score.average.value if score and isinstance(score.average, Scored) else -1.0
 
 
 def _submit(recipe: Recipe, init: str, data: Sequence[str]) -> Move:

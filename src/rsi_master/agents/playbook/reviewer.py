@@ -4,9 +4,9 @@ import math
 from dataclasses import dataclass
 from typing import cast
 
+from rsi_master.agents.playbook.scores import value
 from rsi_master.core.experiment import BASE
 from rsi_master.core.graph import Statement
-from rsi_master.core.score import Scored, SplitScore
 from rsi_master.core.turn import Ask
 from rsi_master.domains.data.actions import PoolView
 from rsi_master.domains.evaluation.actions import ComparisonView
@@ -98,11 +98,11 @@ def best_on_dev(views: list[ReviewerExperimentView]) -> tuple[ReviewerExperiment
     """
     found: dict[str, ReviewerExperimentView] = {}
     for view in views:
-        if view.integrity != "accepted" or _value(view.confirm) < 0:
+        if view.integrity != "accepted" or value(view.confirm) < 0:
             continue
-        if view.worker not in found or _value(view.dev) > _value(found[view.worker].dev):
+        if view.worker not in found or value(view.dev) > value(found[view.worker].dev):
             found[view.worker] = view
-    order = sorted(found.values(), key=lambda view: _value(view.dev), reverse=True)
+    order = sorted(found.values(), key=lambda view: value(view.dev), reverse=True)
     return tuple(order[:MOST_DIRECTIONS])
 
 
@@ -230,10 +230,6 @@ def _advice(recommend: tuple[str, ...]) -> str:
         case _:
             names = " and ".join(_name(name) for name in recommend)
             return f"{names} are not told apart; train both again on a fresh seed"
-
-
-def _value(score: SplitScore | None) -> float:
-    return score.average.value if score and isinstance(score.average, Scored) else -1.0
 
 
 def _name(experiment: str) -> str:

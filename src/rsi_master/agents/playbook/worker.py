@@ -7,9 +7,9 @@ from typing import cast
 from rsi_master.agents.playbook import rates, settings
 from rsi_master.agents.playbook.continuing import next_step
 from rsi_master.agents.playbook.replication import Arguments, replica
+from rsi_master.agents.playbook.scores import NONE, value
 from rsi_master.core.errors import OverBudget, PolicyDenied
 from rsi_master.core.experiment import BASE
-from rsi_master.core.score import Scored, SplitScore
 from rsi_master.core.turn import Ask
 from rsi_master.domains.data.actions import PoolView
 from rsi_master.domains.planning.workers import Assignment
@@ -179,8 +179,8 @@ def still_falling(view: WorkerExperimentView) -> bool:
 
 def best_of(views: list[WorkerExperimentView]) -> WorkerExperimentView | None:
     """The finished, accepted experiment with the highest dev average; the earlier one of equals."""
-    able = [view for view in views if view.integrity == "accepted" and _value(view.dev) is not None]
-    return max(able, key=lambda view: _value(view.dev) or 0.0, default=None)
+    able = [view for view in views if view.integrity == "accepted" and value(view.dev) > NONE]
+    return max(able, key=lambda view: value(view.dev), default=None)
 
 
 def summary(task: Assignment, seen: list[WorkerExperimentView]) -> dict[str, object]:
@@ -188,8 +188,8 @@ def summary(task: Assignment, seen: list[WorkerExperimentView]) -> dict[str, obj
     best = best_of(seen)
     lines = [f"{task.direction}: {len(seen)} experiment{'s' if len(seen) != 1 else ''}."]
     for view in seen:
-        value = _value(view.dev)
-        score = f"dev {value:.3f}" if value is not None else view.reason or view.lifecycle
+        dev = value(view.dev)
+        score = f"dev {dev:.3f}" if dev > NONE else view.reason or view.lifecycle
         lines.append(f"{view.id[-8:]} {_settings(view.recipe)}: {score}.")
     if best is None:
         lines.append("None gave an accepted checkpoint.")
@@ -225,7 +225,3 @@ def _settings(recipe: Recipe) -> str:
 
 
 _SHORT = {"learning_rate": "lr ", "epochs": "epochs ", "steps": "steps ", "rounds": "rounds "}
-
-
-def _value(score: SplitScore | None) -> float | None:
-    return score.average.value if score and isinstance(score.average, Scored) else None

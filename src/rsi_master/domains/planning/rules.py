@@ -94,12 +94,6 @@ def recipe_is_allowed(question: Question) -> str | None:
     return f"recipe {wanted!r} is not in the contract; it allows {', '.join(allowed)}"
 
 
-def worker_is_active(question: Question) -> str | None:
-    """A Worker finalises once."""
-    node = question.state.graph.nodes.get(question.caller.node)
-    return None if node and node.active() else f"{question.caller.node} is finalised already"
-
-
 def nothing_runs(question: Question) -> str | None:
     """A Worker waits for its experiments, or cancels them, before it finalises."""
     running = [e.id for e in question.state.owned(question.caller.node) if e.ended is None]

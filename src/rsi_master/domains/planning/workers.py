@@ -16,6 +16,7 @@ from rsi_master.core.score import SplitScore, present
 from rsi_master.domains.planning import rules
 from rsi_master.expos.catalogue import Desk, Entry, Outcome, Rule, Whole
 from rsi_master.expos.lineage import selectable
+from rsi_master.expos.standing import worker_is_active
 
 
 class Create(Action):
@@ -308,6 +309,6 @@ RULES = (
     Rule("replicates", Create, rules.replication_has_an_original),
     Rule("data", Create, rules.data_exists),
     Rule("recipe", Create, rules.recipe_is_allowed),
-    Rule("active", Finalize, rules.worker_is_active),
+    Rule("active", Finalize, worker_is_active),
     Rule("running", Finalize, rules.nothing_runs),
 )
