@@ -28,10 +28,17 @@ Rows = Mapping[str, Mapping[str, str]]
 
 
 def read(page: str) -> Yardsticks:
-    """The figures of the page; raises Finding where it lacks one, or is of another base or suite
-    than those of this tree."""
-    _same(page, "base, `model.safetensors`", f"sha256:{_weights()}")
+    """The figures of the page; raises Finding where it lacks one, where a claim does not hold, or
+    where it is of another base or suite than those of this tree."""
+    for name, value in weights.digests(weights.base_folder()).items():
+        if name not in material.TOLD:
+            _same(page, f"base, `{name}`", f"sha256:{value}")
     _same(page, "suite, source text", material.suite_digest())
+    failed = re.findall(r"^- \[ \] (.+?): ", page, re.MULTILINE)
+    if failed:
+        raise Finding(
+            "PAGE_DIFFERS", f"{PAGE}: a claim does not hold: {failed[0]}; make bench-nano"
+        )
     base, best = _rows(page, "Base"), _rows(page, "Best")
     few = next((name for name in base if name != "base"), "examples before the question")
     lineage = next(iter(best))
@@ -55,15 +62,22 @@ def _yardstick(
 
 def _score(row: Mapping[str, str]) -> Measured:
     """Per cent become shares; what stands in brackets is the spread between seeds."""
-    value = float(row["average"].split(" ")[0])
-    return Measured(value=round(value / 100, 6), error=round(float(row["s.e."]) / 100, 6))
+    told = row["average"].split(" ")[0], row["s.e."]
+    try:
+        value, error = (round(float(one) / 100, 6) for one in told)
+        return Measured(value=value, error=error)
+    except ValueError as cause:
+        raise _unlike(f"a score and its error in per cent where it says {told}") from cause
 
 
 def _rows(page: str, group: str) -> Rows:
     """The rows of the table under that heading by their first cell, cells by column."""
     table = _found(page, rf"^### {group}\n\n((?:\|.+\n)+)").splitlines()
     head, _, *rows = (line.strip("| ").split(" | ") for line in table)
-    return {cells[0]: dict(zip(head, cells, strict=True)) for cells in rows}
+    try:
+        return {cells[0]: dict(zip(head, cells, strict=True)) for cells in rows}
+    except ValueError as cause:
+        raise _unlike(f"rows of as many cells as columns under {group}") from cause
 
 
 def _row(rows: Rows, name: str) -> Mapping[str, str]:
@@ -83,12 +97,12 @@ def _same(page: str, name: str, wanted: str) -> None:
 def _found(page: str, pattern: str) -> str:
     match = re.search(pattern, page, re.MULTILINE)
     if match is None:
-        raise Finding("PAGE_DIFFERS", f"{PAGE} has nothing like {pattern!r}; make bench-nano")
+        raise _unlike(repr(pattern))
     return match[1]
 
 
-def _weights() -> str:
-    return weights.digests(weights.base_folder())["model.safetensors"]
+def _unlike(what: str) -> Finding:
+    return Finding("PAGE_DIFFERS", f"{PAGE} has nothing like {what}; make bench-nano")
 
 
 def text(found: Yardsticks) -> str:
@@ -96,10 +110,17 @@ def text(found: Yardsticks) -> str:
     return found.model_dump_json(indent=2) + "\n"
 
 
+def _page() -> str:
+    try:
+        return (ROOT / PAGE).read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as cause:
+        raise Finding("PAGE_DIFFERS", f"{PAGE} cannot be read: {cause}; make bench-nano") from cause
+
+
 def main() -> int:
     """Write the file; 1 where the page does not fit."""
     try:
-        found = read((ROOT / PAGE).read_text(encoding="utf-8"))
+        found = read(_page())
     except Finding as problem:
         print(f"bench: {problem.code}: {problem.message}", file=sys.stderr)
         return problem.exit_code

@@ -8,12 +8,18 @@ python -m bench.nano docs/nano.md --quick          the shape of it in minutes, t
 import argparse
 import os
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Final, NoReturn
 
 from bench.nano import material, page, plan
 from bench.nano.landscape import Landscape
 from bench.nano.table import table
+
+from rsi_master.app import bases
+from rsi_master.app.contracts import BASE
+from rsi_master.app.home import Home
+from rsi_master.core.errors import Finding
 
 WORK: Final = Path("build/bench-nano")
 ITEMS: Final = 100
@@ -28,17 +34,18 @@ ONE_THREAD: Final = {
 
 
 def main() -> int:
-    """Run; 1 where a step failed, 2 for wrong use, 7 where a disk failed."""
+    """Run; 1 where a step failed or the base is damaged, 2 for wrong use, 7 where a disk failed."""
     asked = _arguments()
     os.environ.update(ONE_THREAD)
-    for word in asked.only:
-        if not word.strip() or not any(table().only((word,)).nodes()):
-            _say(f"bench: no part of the table is named {word!r}; see bench/nano/table.py")
-            return 2
-    wrong = _unwritable(asked.page)
+    wrong = _unusable(asked)
     if wrong:
-        _say(f"bench: {wrong}; name a page that can be written")
+        _say(f"bench: {wrong}")
         return 2
+    try:
+        bases.sound(BASE, Home.default())
+    except Finding as damage:
+        _say(f"bench: {damage.code}: {damage.message}")
+        return 1
     wanted = table().only(tuple(asked.only))
     wanted = wanted.quick() if asked.quick else wanted
     context = material.context(QUICK_ITEMS if asked.quick else ITEMS)
@@ -54,14 +61,28 @@ def main() -> int:
     except OSError as cause:
         _say(f"bench: {cause}; what was carried out is kept, run again when there is room")
         return 7
-    for failure in failures:
-        _say(failure)
-    found = Landscape(wanted, bench)
+    return _told(Landscape(wanted, bench), failures, asked)
+
+
+def _unusable(asked: argparse.Namespace) -> str | None:
+    """Why these arguments cannot be followed."""
+    for word in asked.only:
+        if not word.strip() or not any(table().only((word,)).nodes()):
+            return f"no part of the table is named {word!r}; see bench/nano/table.py"
+    wrong = _unwritable(asked.page)
+    return f"{wrong}; name a page that can be written" if wrong else None
+
+
+def _told(found: Landscape, failures: Sequence[str], asked: argparse.Namespace) -> int:
+    """The page where all of the table is there, else the part to the screen."""
     whole = not (asked.only or asked.quick)
     if whole and not failures:
-        _publish(found, asked.page)
-    else:
-        print(page.write(found, asked.page.with_suffix(".svg").name))
+        return _published(found, asked.page)
+    print(page.write(found, asked.page.with_suffix(".svg").name, whole=False))
+    for failure in failures:
+        _say(failure)
+    if failures:
+        _say(f"bench: {asked.page} stays as it was: {len(failures)} failures, see above")
     return 1 if failures else 0
 
 
@@ -120,14 +141,22 @@ def _count(text: str) -> int:
     return int(text)
 
 
-def _publish(found: Landscape, target: Path) -> None:
+def _published(found: Landscape, target: Path) -> int:
+    """Write page and figure, both drafts first; 7 where a disk failed, and no draft stays."""
     figure = target.with_suffix(".svg")
     made = {figure: page.drawing(found.lines), target: page.write(found, figure.name)}
-    for file, text in made.items():
-        draft = _draft(file)
-        draft.write_text(text, encoding="utf-8")
-        draft.replace(file)
+    try:
+        for file, text in made.items():
+            _draft(file).write_text(text, encoding="utf-8")
+        for file in made:
+            _draft(file).replace(file)
+    except OSError as cause:
+        for file in made:
+            _draft(file).unlink(missing_ok=True)
+        _say(f"bench: {target} is not written: {cause.strerror}; all results are kept, run again")
+        return 7
     _say(f"written: {target}, {figure}")
+    return 0
 
 
 def _say(line: str) -> None:

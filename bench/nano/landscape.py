@@ -175,6 +175,7 @@ class Landscape:
         return found
 
     def _has(self, part: Recipe | Contest | Curve) -> bool:
+        """Whether its steps were carried out, and all that they are made of: its cost is told."""
         match part:
             case Recipe():
                 steps: Iterable[Step] = (part.step,)
@@ -182,7 +183,8 @@ class Landscape:
                 steps = (part.start, part.treated, part.control)
             case Curve():
                 steps = (step for _, step in part.steps)
-        return all(self.bench.done(node(s, seed)) for s in steps for seed in part.seeds)
+        nodes = (node(step, seed) for step in steps for seed in part.seeds)
+        return all(self.bench.done(made) for one in nodes for made in ancestry(one))
 
 
 def sources(step: Step) -> set[str]:

@@ -1,7 +1,8 @@
 """Questions and pools at a fixed public seed, as files that the steps read, and their digests."""
 
 import hashlib
-from collections.abc import Iterator, Mapping, Sequence
+import shutil
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
@@ -9,6 +10,7 @@ from typing import Final, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
+from rsi_master import core
 from rsi_master.core import canonical
 from rsi_master.core.artifact import AnyRow, Pair, Prompt, Row, RowKind, kind_of
 from rsi_master.core.model import Value
@@ -45,6 +47,17 @@ _PROGRAMS: Final = (
     *(Path(training.__file__).with_name(f"{name}.py") for name in ("config", "tuning", *_RECIPES)),
 )
 """What a result was trained and scored by, beside the lab."""
+_SHARED: Final = (
+    Path(__file__),
+    Path(__file__).with_name("steps.py"),
+    *(
+        Path(core.__file__).with_name(f"{name}.py")
+        for name in ("artifact", "canonical", "job", "pace", "recipe")
+    ),
+    *(Path(training.__file__).with_name(f"{name}.py") for name in ("tensors", "vocabulary")),
+    Path(sealed.__file__).with_name("benchmark.py"),
+)
+"""What the bench and the programs stand on: rows and their order, batches of samples, formats."""
 _BUILDERS: Final = {"judge.py", "muon.py", "pretrain.py", "generator/corpus.py"}
 """What the base was made by, which has a digest of its own."""
 
@@ -113,6 +126,7 @@ class Context(Value):
     base: str
     suite: str
     programs: str
+    shared: str
     libraries: str
     drawn: str
     items: int
@@ -125,9 +139,8 @@ def context(items: int) -> Context:
     return Context(
         base=canonical.digest(canonical.encode(model)),
         suite=suite_digest(),
-        programs=canonical.digest(
-            b"".join(file.read_bytes() for file in (*_PROGRAMS, *sorted(_LAB.glob("*.py"))))
-        ),
+        programs=_source((*_PROGRAMS, *sorted(_LAB.glob("*.py")))),
+        shared=_source(_SHARED),
         libraries=", ".join(f"{name} {version(name)}" for name in LIBRARIES),
         drawn=f"{SEED.decode()}, {SHOWN} shown",
         items=items,
@@ -138,6 +151,7 @@ def write(folder: Path, items: int) -> None:
     """Draw the questions and the pools into `folder`, unless they lie there as they were drawn."""
     if _whole(folder):
         return
+    shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True, exist_ok=True)
     drawn = suite.draw(SEED, {"practice": SHOWN, "dev": items, "holdout": items})
     for source, rows in pools.pools(SEED, drawn["dev"]).items():
@@ -158,6 +172,10 @@ def write(folder: Path, items: int) -> None:
     }
     _save(folder / "questions.json", Questions.model_validate(questions))
     _save(folder / DRAWN, Drawn(digests=_digests(folder)))
+
+
+def _source(files: Iterable[Path]) -> str:
+    return canonical.digest(b"".join(file.read_bytes() for file in files))
 
 
 def _whole(folder: Path) -> bool:

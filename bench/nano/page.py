@@ -41,6 +41,8 @@ POOLS: Final[dict[str, str]] = {
     "nano/pairs": "preferences: a right worked answer and one with the usual mistake",
 }
 
+NOT_JUDGED: Final = "Not judged: a part of the table was measured."
+
 PAGE: Final = """# Nano: the landscape
 
 Written by `make bench-nano` on {machine}; a change of base, suite or recipe is a new table.
@@ -74,9 +76,10 @@ between seeds, of which there are two or three, so that it is a rough guess itse
 error (s.e., and behind ±) counts both seeds and questions, and takes
 questions about one thing, such as the same person, as one draw ({task_errors} for a single task).
 CPU seconds are those of all trainings in the lineage on one thread, without imports and scoring,
-with two such trainings at a time; on a quiet or another machine they differ. Numbers in the name of
-a recipe are optimiser steps: of 8 rows, of 32 pairs for DPO, of 64 sampled answers for GRPO. SFT
-is the shipped recipe at a rate of 0.003 with a cosine schedule, where the name gives no other.
+by default with two such trainings at a time; on a quiet or another machine they differ. Numbers in
+the name of a recipe are optimiser steps: of 8 rows, of 32 pairs for DPO, of 64 sampled answers for
+GRPO. SFT is the shipped recipe at a rate of 0.003 with a cosine schedule, where the name gives no
+other.
 
 The best lineage, the mixes, the merges and what is compared with more SFT were found by trying
 several settings on the questions of dev, most of them under the same seeds. Only the row of the
@@ -155,8 +158,9 @@ What the three kinds of rows are stands in [records.md](records.md).
 """
 
 
-def write(found: Landscape, figure: str) -> str:
-    """The page as text; `figure` is where the drawing of `drawing` lies, seen from it."""
+def write(found: Landscape, figure: str, *, whole: bool = True) -> str:
+    """The page as text; `figure` is where the drawing of `drawing` lies, seen from it. Of a part of
+    the table no claim is judged."""
     errors = [score.error for one in found.entries for score in one.tasks.values()]
     context = found.bench.context
     digests = {
@@ -170,7 +174,7 @@ def write(found: Landscape, figure: str) -> str:
         tasks=_rows((task, SHAPES[task]) for task in TASKS),
         items=context.items,
         task_errors=f"{min(errors):.1f} to {max(errors):.1f}" if errors else "not measured",
-        claims="\n".join(map(_claim, claims.checked(found))),
+        claims="\n".join(map(_claim, claims.checked(found))) if whole else NOT_JUDGED,
         recipes=_recipes(found.entries),
         matches=_matches(found.matches),
         figure=figure,

@@ -55,7 +55,8 @@ class Bench:
     @property
     def material(self) -> Path:
         """Where questions and pools lie."""
-        told = (self.context.suite, self.context.drawn, str(self.context.items))
+        context = self.context
+        told = (context.suite, context.shared, context.drawn, str(context.items))
         digest = canonical.digest("\n".join(told).encode())
         return self.work / "material" / digest[7:23]
 

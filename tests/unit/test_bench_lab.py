@@ -235,6 +235,7 @@ def test_pools_that_were_changed_are_drawn_again(tmp_path: Path) -> None:
     pairs, forum = (tmp_path / "pools" / f"{name}.json" for name in ("pairs", "forum"))
     pairs.unlink()
     forum.write_bytes(forum.read_bytes()[:500])
+    (tmp_path / "pools" / "stray.json").write_bytes(forum.read_bytes())
     material.write(tmp_path, ITEMS)
     assert list(material.stock(tmp_path)) == before
     assert len(before) == 8

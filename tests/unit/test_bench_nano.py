@@ -1,7 +1,6 @@
 """The pure parts of the bench of nano: lineages, sums over seeds and items, claims, the page."""
 
 import errno
-import json
 import math
 import os
 import re
@@ -34,13 +33,15 @@ from bench.nano.steps import (
 from bench.nano.table import sft, table
 from bench.nano.tally import Score
 
+from rsi_master.app import bases
 from rsi_master.core.artifact import Prompt, Row
+from rsi_master.core.errors import Finding
 from rsi_master.programs.nano.format import TASKS, Style, Task
 from rsi_master.programs.nano.generator import chat, suite
 from rsi_master.programs.nano.generator.pools import POOL_IDS
 
-CONTEXT = Context(base="b", suite="s", programs="p", libraries="l", drawn="d", items=4)
-DIGESTED = ("base", "suite", "programs", "libraries", "drawn")
+CONTEXT = Context(base="b", suite="s", programs="p", shared="o", libraries="l", drawn="d", items=4)
+DIGESTED = ("base", "suite", "programs", "shared", "libraries", "drawn")
 SVG = "{http://www.w3.org/2000/svg}"
 FIRST = sft("scratchpad", 100)
 SECOND = sft("direct", 200, init=FIRST)
@@ -124,7 +125,7 @@ def test_a_result_is_named_by_step_seed_and_context() -> None:
         *(plan.key(one, CONTEXT.model_copy(update={name: "other"})) for name in DIGESTED),
         plan.key(one, CONTEXT.model_copy(update={"items": 5})),
     ]
-    assert len({plan.key(one, CONTEXT), *others}) == 9
+    assert len({plan.key(one, CONTEXT), *others}) == len(others) + 1
     assert plan.key(Node.model_validate_json(one.model_dump_json()), CONTEXT) == plan.key(
         one, CONTEXT
     )
@@ -448,19 +449,6 @@ def test_a_result_is_whole_as_long_as_its_checkpoint_is(given: Fixture) -> None:
     assert not given.bench.whole(one)
 
 
-def test_a_result_without_digests_of_its_checkpoint_can_be_read_and_is_not_whole(
-    given: Fixture,
-) -> None:
-    one = node(FIRST, 1)
-    given.give(FIRST, 1, 1.0, 0.5)
-    file = given.bench.folder(one) / result.FILE
-    told = json.loads(file.read_bytes())
-    assert told.pop("files") == {}
-    file.write_text(json.dumps(told), encoding="utf-8")
-    assert given.bench.result(one) is not None
-    assert not given.bench.whole(one)
-
-
 def benched(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], *words: str
 ) -> tuple[int | str | None, str]:
@@ -543,3 +531,84 @@ def test_a_full_disk_is_told_in_a_line(
     monkeypatch.setattr("sys.argv", ["bench", str(tmp_path / "nano.md"), "--work", str(tmp_path)])
     assert program.main() == 7
     assert "No space left on device; what was carried out is kept" in capsys.readouterr().err
+
+
+def ended(monkeypatch: pytest.MonkeyPatch, page_: Path, *failures: str) -> int:
+    """The end of a whole bench whose steps were carried out, apart from these."""
+    monkeypatch.setattr(plan, "carry_out", lambda *_: list(failures))
+    monkeypatch.setattr(page, "write", lambda *_, **words: f"page {words}\n")
+    monkeypatch.setattr(page, "drawing", lambda *_: "<svg/>")
+    work = str(page_.parent / "work")
+    monkeypatch.setattr("sys.argv", ["bench", str(page_), "--work", work])
+    return program.main()
+
+
+def test_a_whole_table_is_written_and_one_that_failed_leaves_the_page_and_says_so(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    page_ = tmp_path / "nano.md"
+    assert ended(monkeypatch, page_) == 0
+    assert page_.read_text() == "page {}\n"
+    page_.write_text("before")
+    assert ended(monkeypatch, page_, "sft failed") == 1
+    out, err = capsys.readouterr()
+    assert page_.read_text() == "before"
+    assert f"{page_} stays as it was: 1 failures" in err
+    assert "'whole': False" in out
+
+
+def test_a_disk_that_fails_at_the_page_is_told_and_leaves_both_files(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    page_, figure_ = tmp_path / "nano.md", tmp_path / "nano.svg"
+    for file in (page_, figure_):
+        file.write_text("before")
+    write = Path.write_text
+
+    def full(self: Path, text: str, **words: str) -> int:
+        if self.name == "nano.md.draft":
+            raise OSError(errno.ENOSPC, "No space left on device")
+        return write(self, text, **words)
+
+    monkeypatch.setattr(Path, "write_text", full)
+    assert ended(monkeypatch, page_) == 7
+    assert "is not written: No space left on device" in capsys.readouterr().err
+    assert [file.read_text() for file in (page_, figure_)] == ["before"] * 2
+    assert not list(tmp_path.glob("*.draft"))
+
+
+def test_a_damaged_base_ends_the_bench_before_anything(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def damaged(*_: object) -> None:
+        raise Finding("BASE_DAMAGED", "model.safetensors is not as recorded")
+
+    monkeypatch.setattr(bases, "sound", damaged)
+    code, told = benched(monkeypatch, capsys, str(tmp_path / "nano.md"))
+    assert (code, "BASE_DAMAGED" in told) == (1, True)
+
+
+def test_of_a_part_no_claim_is_judged(given: Fixture) -> None:
+    given.give(Base(), 1, 0.0, 0.25)
+    found = given.landscape({"base": Base()})
+    part = page.write(found, "nano.svg", whole=False)
+    assert page.NOT_JUDGED in part
+    assert "- [" not in part
+
+
+def test_a_recipe_whose_past_is_lost_has_no_row(given: Fixture) -> None:
+    for step, seconds in ((Base(), 0.0), (FIRST, 3.0), (SECOND, 2.0)):
+        for seed in (1, 2):
+            given.give(step, seed, seconds, 0.5)
+    found = given.landscape({"first": FIRST, "second": SECOND})
+    assert [entry.recipe.name for entry in found.entries] == ["first", "second"]
+    (given.bench.folder(node(FIRST, 2)) / result.FILE).unlink()
+    assert given.landscape({"first": FIRST, "second": SECOND}).entries == ()
+
+
+def test_a_result_that_was_edited_is_none(given: Fixture) -> None:
+    given.give(FIRST, 1, 3.0, 0.5)
+    file = given.bench.folder(node(FIRST, 1)) / result.FILE
+    assert given.bench.result(node(FIRST, 1)) is not None
+    file.write_text(file.read_text().replace("[1.0,1.0,0.0,0.0]", "[1.0,1.0,1.0,0.0]", 1))
+    assert given.bench.result(node(FIRST, 1)) is None

@@ -164,6 +164,12 @@ def test_no_base_is_published_without_a_card_or_out_of_the_required_range(copy: 
         with pytest.raises(ValueError, match=r"a base has 10\.0 to 30\.0 %"):
             judge.publish(copy, judge.Scores(dict.fromkeys(TASKS, score)))
     assert digests(copy) == before
+    card = (copy / CARD).read_text(encoding="utf-8")
+    for bare in ("# Nano base, mine", re.sub(r"\| 0 \|.*\|", "", card)):
+        (copy / CARD).write_text(bare, encoding="utf-8")
+        with pytest.raises(ValueError, match="lacks the table"):
+            judge.publish(copy, judge.Scores(EMBEDDED))
+        assert (copy / CARD).read_text(encoding="utf-8") == bare
     (copy / CARD).unlink()
     with pytest.raises(ValueError, match=r"MODEL_CARD\.md is missing"):
         judge.publish(copy, judge.Scores(EMBEDDED))

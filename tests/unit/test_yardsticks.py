@@ -73,7 +73,12 @@ def test_the_file_is_made_of_the_page() -> None:
     ("there", "instead", "told"),
     [
         ("| suite, source text | `sha256:", "| suite, source text | `sha256:0", "suite"),
+        ("| base, `config.json` | `sha256:", "| base, `config.json` | `sha256:0", "config"),
         ("### Best", "### Better", "has nothing like"),
+        ("- [x] The base", "- [ ] The base", "a claim does not hold: The base averages"),
+        ("| base on the holdout | ", "| base on the holdout | more | ", "as many cells"),
+        ("| base on the holdout | 24.4 ", "| base on the holdout | n/a ", "a score and its error"),
+        ("| base on the holdout | 24.4 ", "| base on the holdout | nan ", "a score and its error"),
         ("| base on the holdout |", "| the base |", "has no row 'base on the holdout'"),
     ],
 )

@@ -189,6 +189,7 @@ def publish(folder: Path, found: Scores) -> None:
         card = draft / weights.CARD
         card.write_text(_ROW.sub(row(found), card.read_text(encoding="utf-8")), encoding="utf-8")
         weights.record(draft)
+        _in_card(card, row(found), *weights.digests(draft).values())
         for name in (SCORES, weights.CARD, weights.DIGESTS):
             (draft / name).replace(folder / name)
 
@@ -203,6 +204,16 @@ def publishable(folder: Path) -> None:
     for entry in sorted(folder.iterdir()):
         if not entry.is_file():
             raise Unfit(f"{entry} is no file, and a base has files alone")
+
+
+def _in_card(card: Path, scores: str, *digests: str) -> None:
+    """Raise Unfit where the card has no place for the scores, or for the digest of any file."""
+    told = card.read_text(encoding="utf-8")
+    if scores not in told or not any(digest in told for digest in digests):
+        raise Unfit(
+            f"the model card lacks the table of scores or that of digests; write {card.name} after "
+            f"that of {weights.base_folder()}"
+        )
 
 
 def row(found: Scores) -> str:
