@@ -15,6 +15,7 @@ from rsi_master.testing.boards import NOTHING, pool, review
 ALL = ("sft", "dpo", "grpo", "rejection", "merge")
 LIMITS = boards.LIMITS.model_copy(update={"workers_now": 9, "experiments_each": 2})
 POOLS = (pool("p"), pool("q"), pool("asked", "prompts"), pool("pairs", "pairs"))
+MIXED = pool("mixed").model_copy(update={"parents": (tape.digest("p"), tape.digest("q"))})
 
 
 def board(
@@ -26,7 +27,9 @@ def board(
 ) -> Board:
     seen = {"reviewer": reviewer, "recipes": recipes, "verifier": verifier}
     overview = NOTHING.model_copy(update={**seen, "directions": directions, "reviews": reviews})
-    return Board(overview, POOLS, PlacesView(candidates=()), LIMITS)
+    mixed = any(MIXED.id in view.data for view in directions)
+    datasets = (*POOLS, MIXED) if mixed else POOLS
+    return Board(overview, datasets, PlacesView(candidates=()), LIMITS)
 
 
 def direction(node: str, dev: float, *data: str, **more: object) -> DirectionView:
@@ -40,10 +43,13 @@ FIRST = review("e-w1", scope=("w1", "w2"))
 
 
 def taken(move: Move, node: str, dev: float = 0.5, **more: object) -> DirectionView:
-    """The direction that a move opens, ended."""
+    """The direction that a move opens, ended; `MIXED` stands for what was mixed."""
     assert move.action == "worker.create"
-    kept = ("recipe", "predecessors", "data")
-    return direction(node, dev, **{k: move.arguments[k] for k in kept}, **more)
+    kept = {name: move.arguments[name] for name in ("recipe", "predecessors", "data")}
+    if move.mixed:
+        assert move.mixed == MIXED.parents
+        kept["data"] = (MIXED.id,)
+    return direction(node, dev, **kept, **more)
 
 
 def recipes(moves: tuple[Move, ...]) -> list[object]:
@@ -109,6 +115,33 @@ def test_no_more_is_opened_than_there_is_room_for_and_then_it_is_reviewed() -> N
     (asked,) = decide(board(P, Q, *ended, reviews=(FIRST,)))
     assert asked.action == "review.request"
     assert asked.arguments["scope"] == ("w1", "w3", "w4", "w5")
+
+
+def test_other_data_are_mixed_with_those_of_the_leader() -> None:
+    (move,) = (one for one in follow(board(P, Q, reviews=(FIRST,))) if one.mixed)
+    assert move.mixed == (tape.digest("p"), tape.digest("q"))
+    assert move.arguments["data"] == (tape.digest("q"),)
+    heir = taken(move, "w3", 0.7)
+    last = review("e-w3", scope=("w1", "w3"))
+    again = follow(board(P, Q, heir, reviews=(FIRST, last)))
+    assert not [one for one in again if one.mixed]
+    assert again[0].arguments["data"] == (MIXED.id,)
+    assert again[1].arguments["data"] == (tape.digest("asked"), MIXED.id)
+
+
+def test_where_nothing_may_be_mixed_other_data_are_tried_once_alone() -> None:
+    (move,) = (one for one in follow(board(P, Q, reviews=(FIRST,))) if one.mixed)
+    alone = direction("w3", 0.5, "q", recipe="sft", predecessors=move.arguments["predecessors"])
+    last = review("e-w1", scope=("w1", "w3"))
+    assert not [one for one in follow(board(P, Q, alone, reviews=(FIRST, last))) if one.mixed]
+
+
+def test_a_mixture_is_no_direction_from_the_base() -> None:
+    mixed = replace(board(P, Q, reviews=(FIRST,)), datasets=(*POOLS, MIXED))
+    roomy = LIMITS.model_copy(update={"directions": 9})
+    assert {m.arguments.get("predecessors") for m in decide(replace(mixed, limits=roomy))} == {
+        ("w1",)
+    }
 
 
 def test_a_step_that_leads_is_followed_in_its_turn() -> None:

@@ -10,7 +10,7 @@ import rsi_master.agents.playbook
 import rsi_master.research
 from rsi_master.agents.playbook.board import Board, Move
 from rsi_master.agents.playbook.exploring import refined
-from rsi_master.agents.playbook.main import MainPlaybook, decide
+from rsi_master.agents.playbook.main import MainPlaybook, decide, with_data
 from rsi_master.agents.playbook.reviewer import ReviewerPlaybook
 from rsi_master.core.artifact import RowKind
 from rsi_master.core.experiment import Experiment
@@ -373,6 +373,20 @@ def test_a_contract_without_submissions_for_filters_has_its_pools_as_they_are(
         assert asked.count("data.filter") == filters
         assert len(rig.state.graph.workers()) == 2
         rig.close()
+
+
+@pytest.mark.parametrize(("submissions", "mixes"), [(3, True), (2, False)])
+def test_data_are_mixed_before_the_move_as_far_as_the_contract_allows(
+    tmp_path: Path, submissions: int, mixes: bool
+) -> None:
+    rig = Rig(tmp_path, sketch_contract(policy={"submissions": submissions}))
+    own, other = rig.add(), rig.add("sketch/scraped")
+    move = Move("worker.create", {"data": (other,), "experiments": 2}, mixed=(own, other))
+    found = with_data(rig.main(), move)
+    made = [fact.artifact.digest for fact in rig.state.datasets.values() if fact.source.parents]
+    assert len(made) == mixes
+    assert found == {"data": (*made, other)[:1], "experiments": 2}
+    rig.close()
 
 
 def test_main_finishes_the_run_through_the_gateway(tmp_path: Path) -> None:

@@ -78,18 +78,30 @@ def test_preferences_and_rewards_take_a_tenth_of_the_rate(recipe: str, data: str
     assert found["learning_rate"] == pytest.approx(3e-3 / rates.FACTOR / rates.TENTH)
 
 
-@pytest.mark.parametrize(
-    ("made_at", "learnt_at"), [(6e-3, 2e-3), (1.4e-4, rates.customary(600_000) / rates.FACTOR)]
-)
-def test_what_is_new_is_learnt_a_notch_below_the_customary_rate_or_above(
-    made_at: float, learnt_at: float
+CUSTOMARY = rates.customary(600_000)
+
+
+@pytest.mark.parametrize(("made_at", "warmed_to"), [(6e-3, 6e-3), (1.4e-4, CUSTOMARY)])
+def test_other_data_are_learnt_at_a_rate_that_warms_up_again_and_own_samples_a_notch_below(
+    made_at: float, warmed_to: float
 ) -> None:
     start = view("start", recipe={**SFT, "learning_rate": made_at})
-    for recipe, data in (("sft", tape.digest("other")), ("rejection", PROMPTS)):
-        found = step(about(recipe, data), start)
-        assert found["learning_rate"] == pytest.approx(learnt_at, rel=0.05)
+    other = step(about("sft", tape.digest("other")), start)
+    assert other["learning_rate"] == pytest.approx(warmed_to, rel=0.05)
+    own = step(about("rejection", PROMPTS), start)
+    assert own["learning_rate"] == pytest.approx(warmed_to / rates.FACTOR, rel=0.05)
     same = step(TASK, start)
     assert same["learning_rate"] == pytest.approx(made_at / rates.FACTOR, rel=0.05)
+
+
+def test_other_data_that_did_not_help_are_tried_once_more_with_smaller_steps() -> None:
+    task = about("sft", tape.digest("other"))
+    first = step(task, START)
+    init = first.pop("init")
+    worse = view("worse", 0.4, first, str(init))
+    again = step(task, START, worse)
+    assert again["init"] == "start"
+    assert rates.of(again) == pytest.approx(rates.of(first) / rates.FACTOR, rel=0.05)
 
 
 def test_own_samples_are_trained_on_beside_the_demonstrations() -> None:

@@ -11,10 +11,11 @@ from rsi_master.domains.planning.actions import PlacesView
 
 @dataclass(frozen=True)
 class Move:
-    """One action that Main takes."""
+    """One action that Main takes. What is to be mixed first becomes the `data` of it."""
 
     action: str
     arguments: dict[str, object]
+    mixed: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -91,6 +92,22 @@ class Board:
         """The direction whose experiment leads."""
         first = next(iter(self.chosen()), None)
         return next((v for v in self.explored() if first in v.experiment_ids), None)
+
+    def mixture(self, parts: tuple[str, ...]) -> str | None:
+        """The dataset that was made by mixing others, if it was."""
+        return next((one.id for one in self.datasets if parts and one.parents == parts), None)
+
+    def ingredients(self, view: DirectionView) -> set[str]:
+        """The datasets of a direction, and those that they were made of."""
+        parents = {one.id: one.parents for one in self.datasets}
+        found: set[str] = set()
+        open_ = list(view.data)
+        while open_:
+            name = open_.pop()
+            if name not in found:
+                found.add(name)
+                open_ += parents.get(name, ())
+        return found
 
     def origins(self, view: DirectionView) -> tuple[DatasetView, ...]:
         """The datasets of a direction."""

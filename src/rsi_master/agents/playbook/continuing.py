@@ -1,8 +1,9 @@
 """Steps from a checkpoint: the recipe that the direction is about, then one change by what it gave.
 
 The same data go on a notch below the rate that made the checkpoint, as at the end of a schedule.
-What is new to it, other data, own samples, preferences or rewards, is learnt a notch below the
-customary rate or above it, if the checkpoint was made at a higher one.
+Other data are learnt at the customary rate again, or the checkpoint's own if that is higher: the
+schedule warms up and decays once more (arXiv 2403.08763). Own samples, preferences and rewards,
+which correct what is known, take a notch below that.
 """
 
 from collections.abc import Callable, Sequence
@@ -53,18 +54,32 @@ def next_step(
     if first.lifecycle != "finished":
         gentler = settings.gentler(first)
         return _submit(gentler, start.id, task.data) if gentler is not None else None
+    lower = rates.of(first.recipe) / rates.FACTOR
     if value(first.dev) > value(start.dev):
-        lower = rates.of(first.recipe) / rates.FACTOR
         return _submit(_at(first.recipe, lower), first.id, task.data)
-    return _submit(_at(recipe, rates.of(recipe) * rates.FACTOR), start.id, task.data)
+    other = lower if _warms(task, start) else rates.of(recipe) * rates.FACTOR
+    return _submit(_at(recipe, other), start.id, task.data)
 
 
 def _rate(task: Assignment, start: WorkerExperimentView) -> float:
     """Of supervision, from which those of the other recipes follow."""
-    lower = rates.supervised(start.recipe, task.base_parameters) / rates.FACTOR
-    if task.data[:1] == start.data[:1]:
-        return lower
-    return max(lower, rates.customary(task.base_parameters) / rates.FACTOR)
+    own, customary = (
+        rates.supervised(start.recipe, task.base_parameters),
+        rates.customary(task.base_parameters),
+    )
+    if _known(task, start):
+        return own / rates.FACTOR
+    return max(own, customary) / (1 if _warms(task, start) else rates.FACTOR)
+
+
+def _known(task: Assignment, start: WorkerExperimentView) -> bool:
+    """Whether it is trained on what made the checkpoint."""
+    return task.data[:1] == start.data[:1]
+
+
+def _warms(task: Assignment, start: WorkerExperimentView) -> bool:
+    """Whether the rate warms up again: supervision by other data."""
+    return (task.recipe or "sft") == "sft" and not _known(task, start)
 
 
 def _submit(recipe: Recipe, init: str, data: Sequence[str]) -> Move:

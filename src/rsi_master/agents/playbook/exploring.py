@@ -24,7 +24,7 @@ def explore(board: Board) -> tuple[Move, ...]:
     tried = {digest for view in board.overview.directions for digest in view.data}
     first = [view for view in board.explored() if not view.predecessors]
     free = min(board.limits.workers_now, board.limits.directions - len(first))
-    usable = tuple(dataset for dataset in refined(board.datasets) if dataset.holds == USABLE)
+    usable = tuple(one for one in refined(board.datasets) if one.holds == USABLE and _plain(one))
     fresh = [dataset for dataset in by_contrast(usable) if dataset.id not in tried]
     return tuple(_direction(dataset, board.limits) for dataset in fresh[: max(0, free)])
 
@@ -33,6 +33,11 @@ def refined(datasets: tuple[DatasetView, ...]) -> tuple[DatasetView, ...]:
     """The datasets without those that a filter left a part of, which stands for them."""
     replaced = {one.parents for one in datasets if one.parents != (one.id,)}
     return tuple(one for one in datasets if (one.id,) not in replaced)
+
+
+def _plain(dataset: DatasetView) -> bool:
+    """Whether it is no mixture: those are for what leads."""
+    return len(dataset.parents) < 2
 
 
 def by_contrast(datasets: tuple[DatasetView, ...]) -> list[DatasetView]:

@@ -15,7 +15,7 @@ floor gives each of them experiments."""
 
 @dataclass(frozen=True)
 class Step:
-    """A direction that continues others."""
+    """A direction that continues others, on data that there are or that are to be mixed first."""
 
     recipe: str
     predecessors: tuple[str, ...]
@@ -23,18 +23,18 @@ class Step:
     direction: str
     hypothesis: str
     task: str
+    mixed: tuple[str, ...] = ()
 
     def move(self, experiments: int) -> Move:
         """The action that opens it."""
-        arguments: dict[str, object] = {
-            name: getattr(self, name) for name in self.__dataclass_fields__
-        }
-        return Move("worker.create", {**arguments, "experiments": experiments})
+        names = self.__dataclass_fields__.keys() - {"mixed"}
+        arguments: dict[str, object] = {name: getattr(self, name) for name in names}
+        return Move("worker.create", {**arguments, "experiments": experiments}, self.mixed)
 
-    def is_like(self, view: DirectionView) -> bool:
+    def is_like(self, view: DirectionView, board: Board) -> bool:
         """Whether a direction is this step, taken before."""
         same = (view.recipe, view.predecessors) == (self.recipe, self.predecessors)
-        return same and set(view.data) == set(self.data)
+        return same and set(view.data) in (set(self.data), {board.mixture(self.mixed)})
 
 
 def follow(board: Board) -> tuple[Move, ...]:
@@ -45,7 +45,7 @@ def follow(board: Board) -> tuple[Move, ...]:
     taken = board.explored()
     waiting = [v for v in taken if leader.node in v.predecessors and _awaits(board, v)]
     free = min(board.limits.workers_now, STEPS_A_REVIEW - len(waiting))
-    fresh = [s for s in steps(board, leader) if not any(s.is_like(view) for view in taken)]
+    fresh = [s for s in steps(board, leader) if not any(s.is_like(v, board) for v in taken)]
     moves = [step.move(board.limits.experiments_each) for step in fresh[: max(0, free)]]
     return (*_reopened(leader), *moves) if moves else ()
 
@@ -61,11 +61,11 @@ def steps(board: Board, leader: DirectionView) -> Iterator[Step]:
     """Every kind of step from the leader, the customary order of post-training: more supervision,
     own samples, preferences, rewards, and at last what joins branches."""
     able = {name for name in board.overview.recipes if name == "merge" or _fed(board, name)}
-    rows = tuple(d.id for d in board.origins(leader) if d.holds == "rows")
+    rows = _rows(board, leader)
     if "sft" in able and rows:
-        yield _continued(leader, rows[:1])
+        yield _continued(leader, rows)
     if "rejection" in able:
-        yield _own_samples(board, leader, rows[:1])
+        yield _own_samples(board, leader, rows)
     if "sft" in able:
         yield from _other_data(board, leader)
     if "dpo" in able:
@@ -119,18 +119,22 @@ def _own_samples(board: Board, leader: DirectionView, demonstrations: tuple[str,
 
 
 def _other_data(board: Board, leader: DirectionView) -> Iterator[Step]:
-    """The data of the other directions from the base, best on dev first."""
+    """The data of the other directions from the base, best on dev first, mixed with the leader's
+    own: what is learnt alone is learnt at the cost of what was known (replay, as in arXiv
+    2403.08763)."""
     others = [v for v in board.able() if not v.predecessors and v.node != leader.node]
+    own, known = _rows(board, leader), board.ingredients(leader)
     for view in sorted(others, key=on_dev, reverse=True):
-        rows = tuple(d.id for d in board.origins(view) if d.holds == "rows")
-        if rows and not set(rows) & set(leader.data):
+        rows = _rows(board, view)
+        if rows and not set(rows) & known:
             yield Step(
                 recipe="sft",
                 predecessors=(leader.node,),
-                data=rows[:1],
+                data=rows,
+                mixed=(*own, *rows) if own else (),
                 direction=f"{leader.node} goes on with the data of {view.node}",
                 hypothesis="the data of another direction teach what those of the leader do not",
-                task="continue the best checkpoint of the predecessor on other data",
+                task="continue the best checkpoint of the predecessor on other data as well",
             )
 
 
@@ -173,6 +177,11 @@ def _joined(board: Board, leader: DirectionView) -> Iterator[Step]:
             hypothesis="branches of one checkpoint that learnt different things add up",
             task="merge the best checkpoints of the predecessors",
         )
+
+
+def _rows(board: Board, view: DirectionView) -> tuple[str, ...]:
+    """The dataset of worked rows of a direction, if it has one."""
+    return tuple(d.id for d in board.origins(view) if d.holds == "rows")[:1]
 
 
 def _of_kind(board: Board, kind: RowKind) -> str:

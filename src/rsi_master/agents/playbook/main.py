@@ -24,7 +24,7 @@ class MainPlaybook:
         if not overview.directions:
             self._stock(session, overview.verifier)
         for move in decide(self._board(ask, session)):
-            session.act(move.action, **move.arguments)
+            session.act(move.action, **with_data(session, move))
 
     def _stock(self, session: Session, verifier: bool) -> None:
         """Take every source, and leave out the answers that the verifier knows to be wrong."""
@@ -125,12 +125,25 @@ def finish(reason: str) -> Move:
     return Move("run.finish", {"reason": reason})
 
 
+def with_data(session: Session, move: Move) -> dict[str, object]:
+    """The arguments of a move; what it wants mixed is mixed if the contract still allows that."""
+    if move.mixed:
+        made = _made(session, "data.derive", datasets=move.mixed)
+        if isinstance(made, DatasetView):
+            return {**move.arguments, "data": (made.id,)}
+    return move.arguments
+
+
 def _cleaned(session: Session, dataset: DatasetView) -> bool:
-    """Whether the contract allowed to filter a dataset: its data submissions may be used up."""
+    """Whether the contract allowed to filter a dataset."""
+    return _made(session, "data.filter", dataset=dataset.id, verified=True) is not None
+
+
+def _made(session: Session, action: str, **arguments: object) -> object | None:
+    """What a data action answers; None where the data submissions of the contract are used up."""
     try:
-        session.act("data.filter", dataset=dataset.id, verified=True)
+        return session.act(action, **arguments)
     except PolicyDenied as denied:
         if denied.code != "SUBMISSIONS":
             raise
-        return False
-    return True
+        return None
