@@ -2,8 +2,10 @@
 
 import json
 import os
+import signal
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +22,7 @@ CONFINING: tuple[JobTier, ...] = ("namespaces", "landlock")
 LENGTH = "def reward(episode):\n    return min(1, len(episode['answer']) / 4)\n"
 HOLD = """
 import os
+import signal
 def reward(episode):
     tried = {
         'file': lambda: open('/etc/passwd'), 'fork': os.fork, 'kill': lambda: os.kill(-1, 0),
@@ -122,6 +125,18 @@ def test_a_judge_ends_with_its_job(bench: Bench, program: str, ending: Ending) -
     while any(map(_is_cold, processes_of(os.getpid()))):
         assert time.monotonic() < limit, "a judge outlives its job"
         time.sleep(0.01)
+
+
+def test_a_job_whose_judge_is_lost_is_lost_as_well(bench: Bench) -> None:
+    job = bench.judged(LENGTH).model_copy(update={"program": "beat"})
+    bench.engine.submit(job)
+    bench.until_beating(job.name)
+    for pid in filter(_is_cold, processes_of(os.getpid())):
+        with suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGKILL)
+    status = bench.until_ended(job.name)
+    assert status.ending == "lost"
+    assert "judge" in status.detail
 
 
 def _is_cold(pid: int) -> bool:

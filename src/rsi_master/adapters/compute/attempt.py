@@ -104,6 +104,7 @@ _LIMIT_TEXT: dict[Ending, str] = {
     "stalled": "no sign of life for {0.stall_seconds:g} s",
     "cancelled": "on request",
     "refused": "its judge's confinement did not hold, see warm.log in the spool folder",
+    "lost": "the process of its judge was lost, see warm.log in the spool folder",
 }
 
 

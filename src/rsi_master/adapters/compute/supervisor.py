@@ -279,14 +279,15 @@ class Supervisor(threading.Thread):
         self._halt(crew, judge, "cancelled")
 
     def _end_judge(self, judge: Attempt, judged: Attempt, ending: Ending) -> None:
-        """A job whose judge was not confined is over; one whose judge died finds out by asking."""
+        """A job whose judge was not confined or never heard of again is over, for the same reason;
+        one whose judge died finds out by asking."""
         del self._judges[judged.job.name]
         if judge.then is not None:
             self._done(judged, *judge.then)
             return
         crew, _ = self._find(judged.job.name)
         if ending in ("refused", "lost") and crew is not None:
-            self._halt(crew, judged, "refused")
+            self._halt(crew, judged, ending)
 
     def _disband(self, crew: _Crew, ending: Ending, detail: str) -> None:
         """End the parent, kill what it may have left, and give each of its attempts an ending."""
