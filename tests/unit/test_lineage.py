@@ -312,6 +312,8 @@ def test_each_fresh_seed_is_used_once_and_the_first_makes_what_is_claimed(tmp_pa
         rig.verified(name, promotion=1)
     with pytest.raises(PolicyDenied, match="2 fresh seeds, from 0 on"):
         rig.verified(name, promotion=2)
+    with pytest.raises(PolicyDenied, match=f"{second} is a verification itself"):
+        rig.verified(second)
     _, first = rig.verified(name)
     seeds = [rig.state.experiments[one].queued for one in (first, second)]
     assert [queued.seed for queued in seeds if queued] == [1009, 1010]
@@ -338,6 +340,18 @@ def test_the_ranking_goes_by_the_mean_over_seeds_on_confirm() -> None:
     assert (two.experiments, two.claimable) == (("c",), None)
     assert (one.experiments, one.claimable, one.seeds) == (("a", "b"), "b", 1)
     assert one.confirm_mean == pytest.approx(0.3), "the score that won the search is left out"
+
+
+def test_a_seed_counts_once_however_often_it_was_trained() -> None:
+    one = tape.digest("one")
+    scores = (("a", 0.9, 7), ("b", 0.7, 7), ("c", 0.8, 7), ("d", 0.4, 8))
+    facts = [
+        fact
+        for name, confirm, seed in scores
+        for fact in tape.life(name, confirm=confirm, effective=one, seed=seed, purpose="verify")
+    ]
+    (found,) = rank(State.replay(sketch_contract(), tape.events(tuple(facts))), fixed=7)
+    assert (found.seeds, found.confirm_mean) == (2, pytest.approx(0.6))
 
 
 def test_a_claim_is_for_the_best_verified_one_and_once(rig: Rig) -> None:

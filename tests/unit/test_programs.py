@@ -25,6 +25,7 @@ from rsi_master.domains.data.programs import (
     SourceView,
 )
 from rsi_master.expos.books import CHECKS
+from rsi_master.expos.screen import HITS
 from rsi_master.testing.rig import Rig, sketch_contract
 from rsi_master.testing.sketch import POOL_ROWS
 
@@ -410,6 +411,22 @@ def test_a_verifier_takes_the_place_of_the_benchmarks(rig: Rig) -> None:
     assert all(" add " in row.prompt for row in rows_of(rig, known.id))
     with pytest.raises(Misuse, match="set verified too"):
         main.act("data.filter", dataset=pairs, verifier=program, limit=3)
+
+
+def test_a_node_that_repeated_sealed_items_too_often_has_no_program_run_on_rows(rig: Rig) -> None:
+    """What a program says when it fails is screened, so each run could ask about one more text."""
+    data, short, judge = rig.add(), add(rig).id, add(rig, "verifier", VERIFY).id
+    main = rig.main()
+    rig.state.screened["main"] = HITS
+    for action, arguments in (
+        ("data.transform", {"dataset": data, "program": short}),
+        ("data.filter", {"dataset": data, "verified": True, "verifier": judge}),
+    ):
+        with pytest.raises(PolicyDenied, match="repeated sealed items 3 times") as denied:
+            main.act(action, **arguments)
+        assert denied.value.code == "SCREEN_CAP"
+    assert main.act("data.filter", dataset=data, limit=3)
+    assert len(rig.facts(MakingEnded)) == 2, "the self-tests"
 
 
 def test_kinds_are_told_before_the_scan_so_that_they_tell_nothing_of_it(rig: Rig) -> None:

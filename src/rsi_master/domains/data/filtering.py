@@ -105,5 +105,6 @@ RULES = (
     Rule("active", Filter, _with_program(is_active)),
     Rule("clock", Filter, _with_program(wall_clock_is_left)),
     Rule("submissions", Filter, capped),
+    Rule("screen_cap", Filter, _with_program(made.may_be_told)),
     Rule("verification", Filter, _with_program(verification_stays_affordable(reserve, every_open))),
 )

@@ -19,6 +19,7 @@ from rsi_master.domains.data.actions import (
 from rsi_master.domains.data.programs import absent
 from rsi_master.domains.data.running import Answered
 from rsi_master.expos.catalogue import Desk, Outcome, Question
+from rsi_master.expos.screen import HITS
 
 
 class FailedRunView(Value):
@@ -61,6 +62,14 @@ def program_is(question: Question, program: str, kind: ProgramKind) -> str | Non
     if known.kind == kind:
         return None
     return f"program {program[:19]} is a {known.kind}, and a {kind} is needed"
+
+
+def may_be_told(question: Question) -> str | None:
+    """A node that repeated sealed items too often has nothing more scanned that a program makes,
+    nor what it says when it fails."""
+    if question.state.screened.get(question.caller.node, 0) < HITS:
+        return None
+    return f"this node repeated sealed items {HITS} times and has no more rows made by programs"
 
 
 def _view(found: Made, contract: Contract) -> DatasetView | RefusedView | FailedRunView:

@@ -14,7 +14,7 @@ from rsi_master.domains.data.pool import register
 from rsi_master.domains.data.programs import is_active, walled
 from rsi_master.domains.data.running import Unusable
 from rsi_master.expos.catalogue import Desk, Entry, Question, Rule
-from rsi_master.expos.screen import HITS, repeats
+from rsi_master.expos.screen import repeats
 from rsi_master.expos.standing import (
     every_open,
     verification_stays_affordable,
@@ -75,13 +75,6 @@ def _is_a_transform(question: Question) -> str | None:
     return made.program_is(question, question.action.program, "transform")
 
 
-def _may_be_told(question: Question) -> str | None:
-    """A node that repeated sealed items too often has nothing more scanned that a program makes."""
-    if question.state.screened.get(question.caller.node, 0) < HITS:
-        return None
-    return f"this node repeated sealed items {HITS} times and makes no more rows by programs"
-
-
 ENTRY = Entry(Transform, made.record, made.WRITERS, reserve, _transform, made.used, made.evidence)
 RULES = (
     Rule("program", Transform, _is_a_transform),
@@ -89,6 +82,6 @@ RULES = (
     Rule("active", Transform, is_active),
     Rule("clock", Transform, wall_clock_is_left),
     Rule("submissions", Transform, capped),
-    Rule("screen_cap", Transform, _may_be_told),
+    Rule("screen_cap", Transform, made.may_be_told),
     Rule("verification", Transform, verification_stays_affordable(reserve, every_open)),
 )

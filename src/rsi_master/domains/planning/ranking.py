@@ -1,6 +1,8 @@
 """The ranking that selects: recipes by their mean over seeds on confirm (`selection =
 "confirmed"`). The checkpoint returned is the one of the seed that the contract fixed."""
 
+from statistics import fmean
+
 from rsi_master.core.experiment import Experiment
 from rsi_master.core.model import Value
 from rsi_master.core.score import Scored
@@ -13,7 +15,7 @@ class Candidate(Value):
     checkpoint would be returned: the verification under the fixed seed.
 
     Of a verified recipe the seeds and the mean are those of its verifications: the score that won
-    the search is high by choice.
+    the search is high by choice. A seed counts once, by its mean, however often it was trained.
     """
 
     effective: str
@@ -38,14 +40,18 @@ def rank(state: State, fixed: int) -> tuple[Candidate, ...]:
 def _candidate(effective: str, group: list[Experiment], fixed: int) -> Candidate:
     scored = [e for e in group if _confirm(e) is not None]
     verified = [e for e in scored if e.queued and e.queued.purpose == "verify"]
-    counted = verified or scored
-    scores = [score for e in counted if (score := _confirm(e)) is not None]
+    by_seed: dict[int, list[float]] = {}
+    for experiment in verified or scored:
+        score = _confirm(experiment)
+        if experiment.queued is not None and score is not None:
+            by_seed.setdefault(experiment.queued.seed, []).append(score)
+    means = [fmean(scores) for scores in by_seed.values()]
     return Candidate(
         effective=effective,
         experiments=tuple(e.id for e in group),
         family=group[0].queued.family if group[0].queued else "",
-        seeds=len({e.queued.seed for e in counted if e.queued}),
-        confirm_mean=sum(scores) / len(scores) if scores else 0.0,
+        seeds=len(means),
+        confirm_mean=fmean(means) if means else 0.0,
         claimable=next((e.id for e in verified if e.queued and e.queued.seed == fixed), None),
     )
 

@@ -66,6 +66,8 @@ def replication_has_an_original(question: Question) -> str | None:
     original = state.experiments.get(action.replicates or "")
     if original is None or original.queued is None:
         return f"a verification names the experiment that it replicates, not {action.replicates!r}"
+    if original.queued.purpose == "verify":
+        return f"{original.id} is a verification itself; name the experiment that it repeats"
     if not selectable(state, original):
         return f"{original.id} is not accepted, not scored, or tainted"
     for node in state.graph.workers():
