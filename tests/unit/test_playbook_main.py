@@ -363,7 +363,12 @@ def test_a_contract_without_submissions_for_filters_has_its_pools_as_they_are(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(SKETCH, "verifier", f"{verifiers.__name__}:{verifiers.added.__name__}")
-    for folder, submissions, filters in (("tight", 2, 0), ("one", 3, 1), ("free", 9, 2)):
+    for folder, submissions, filters, opened in (
+        ("less", 1, 0, 1),
+        ("tight", 2, 0, 2),
+        ("one", 3, 1, 2),
+        ("free", 9, 2, 2),
+    ):
         (tmp_path / folder).mkdir()
         policy = {"sources": ["sketch/clean", "sketch/few"], "submissions": submissions}
         rig = Rig(tmp_path / folder, sketch_contract(policy=policy))
@@ -371,7 +376,7 @@ def test_a_contract_without_submissions_for_filters_has_its_pools_as_they_are(
         MainPlaybook().act(ask, rig.main())
         asked = [fact.action for fact in rig.facts(ActionIntended)]
         assert asked.count("data.filter") == filters
-        assert len(rig.state.graph.workers()) == 2
+        assert len(rig.state.graph.workers()) == opened
         rig.close()
 
 

@@ -11,7 +11,7 @@ from rsi_master.agents.playbook.reviewer import (
     LEVEL,
     MOST_DIRECTIONS,
     Evidence,
-    best_on_dev,
+    best_each,
     level_of,
     pairs,
     report,
@@ -215,11 +215,20 @@ def test_all_that_is_compared_is_chosen_on_dev() -> None:
         view("second", 0.4, 0.3, worker="w1"),
         view("third", 0.5, 0.2, worker="w2"),
     ]
-    assert [best.id for best in best_on_dev(views)] == ["third", "second"]
+    assert [best.id for best in best_each(views)] == ["third", "second"]
+
+
+def test_of_a_verification_the_end_of_the_lineage_is_weighed_though_another_leads_on_dev() -> None:
+    again = {"purpose": "verify", "worker": "w3"}
+    start = view("start", 0.9).model_copy(update=again)
+    end = view("end", 0.6, 0.8).model_copy(update={**again, "init": "start"})
+    assert [best.id for best in best_each([start, end])] == ["end"]
+    failed = end.model_copy(update={"integrity": "pending", "confirm": None})
+    assert best_each([start, failed]) == ()
 
 
 def test_a_report_on_very_many_directions_is_still_taken() -> None:
-    bests = best_on_dev([view(f"e{i}", i / 100) for i in range(60)])
+    bests = best_each([view(f"e{i}", i / 100) for i in range(60)])
     assert len(bests) == MOST_DIRECTIONS
     tasks = {f"t{i}": -0.1 for i in range(70)}
     tables = tuple(
@@ -289,7 +298,7 @@ def test_of_equal_directions_few_reports_say_that_one_is_better(workers: int) ->
         ]
         confirmed = {name: confirm for name, (_, confirm) in points.items()}
         confirmed["base"] = drawn(rng)[1]
-        bests = best_on_dev(views)
+        bests = best_each(views)
         tables = tuple(compared(left, right, confirmed) for left, right in pairs(bests))
         said = findings(Evidence(SCOPE, bests, tables, ()))
         wrong += any(statement.verdict == "supported" for statement in said)

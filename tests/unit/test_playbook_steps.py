@@ -6,6 +6,7 @@ from pydantic import TypeAdapter
 from rsi_master.agents.playbook import rates
 from rsi_master.agents.playbook.continuing import SCALE, next_step
 from rsi_master.agents.playbook.replication import replica
+from rsi_master.agents.playbook.worker import summary
 from rsi_master.core.experiment import Lifecycle
 from rsi_master.domains.planning.workers import Assignment, Training
 from rsi_master.domains.training.dpo import DpoSpec
@@ -218,6 +219,15 @@ def test_a_verification_goes_through_the_lineage_on_its_own_checkpoints() -> Non
         ("experiment.merge", {"recipe": {"name": "merge"}, "init": "a2", "others": ("b2",)}),
         None,
     ]
+
+
+def test_a_verification_names_the_end_of_the_lineage_or_nothing() -> None:
+    task = TASK.model_copy(update={"purpose": "verify", "lineage": LINEAGE})
+    done = [view("a2", 0.9), view("b2", 0.7), view("m2", 0.6)]
+    assert [summary(task, done[:at])["best"] for at in range(4)] == [None, None, None, "m2"]
+    failed = [*done[:2], view("m2", lifecycle="failed")]
+    assert summary(task, failed)["best"] is None
+    assert summary(TASK, done)["best"] == "a2", "an exploration names its best"
 
 
 def test_a_verification_stops_at_the_first_training_that_failed() -> None:

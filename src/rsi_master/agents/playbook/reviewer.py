@@ -71,7 +71,7 @@ def gather(session: Session) -> Evidence:
         cast(ReviewerExperimentView, session.act("experiment.inspect", experiment=name))
         for name in scope.experiments
     ]
-    bests = best_on_dev(views)
+    bests = best_each(views)
     comparisons = tuple(
         cast(
             ComparisonView,
@@ -89,16 +89,20 @@ def gather(session: Session) -> Evidence:
     )
 
 
-def best_on_dev(views: list[ReviewerExperimentView]) -> tuple[ReviewerExperimentView, ...]:
-    """The best of each Worker, whatever the Worker named its best, that which leads first.
+def best_each(views: list[ReviewerExperimentView]) -> tuple[ReviewerExperimentView, ...]:
+    """What each Worker stands for, whatever it named its best: the best of an exploration, and of a
+    verification the end of the lineage, which is what may be claimed. That which leads comes first.
 
     All is chosen on dev, so that a review does not choose what it compares by the items that it
     compares on. What an earlier review had followed was chosen on them: a gain that a later review
     shows is an upper one, which fresh seeds and the holdout correct.
     """
+    continued = {(view.worker, parent) for view in views for parent in (view.init, *view.merges)}
     found: dict[str, ReviewerExperimentView] = {}
     for view in views:
         if view.integrity != "accepted" or value(view.confirm) < 0:
+            continue
+        if view.purpose == "verify" and (view.worker, view.id) in continued:
             continue
         if view.worker not in found or value(view.dev) > value(found[view.worker].dev):
             found[view.worker] = view

@@ -184,15 +184,18 @@ def best_of(views: list[WorkerExperimentView]) -> WorkerExperimentView | None:
 
 
 def summary(task: Assignment, seen: list[WorkerExperimentView]) -> dict[str, object]:
-    """A short account that cites the own experiments."""
-    best = best_of(seen)
+    """A short account that cites the own experiments. Of a verification the best is the end of the
+    lineage, if it got there."""
+    best = best_of(seen[-1:] if task.purpose == "verify" else seen)
+    if task.purpose == "verify" and replica(task, seen) is not None:
+        best = None
     lines = [f"{task.direction}: {len(seen)} experiment{'s' if len(seen) != 1 else ''}."]
     for view in seen:
         dev = value(view.dev)
         score = f"dev {dev:.3f}" if dev > NONE else view.reason or view.lifecycle
         lines.append(f"{view.id[-8:]} {_settings(view.recipe)}: {score}.")
     if best is None:
-        lines.append("None gave an accepted checkpoint.")
+        lines.append("There is no accepted checkpoint to name.")
     return {
         "summary": " ".join(lines)[:1900],
         "cites": tuple(view.id for view in seen),
