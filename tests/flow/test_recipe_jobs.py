@@ -16,6 +16,7 @@ from rsi_master.domains.training.grpo import GRPO, GrpoSpec
 from rsi_master.domains.training.merge import MERGE, MergeSpec
 from rsi_master.domains.training.proof import check
 from rsi_master.domains.training.rejection import REJECTION, RejectionSpec
+from rsi_master.programs.jobs import checkpoint
 from tests.flow import jobs
 from tests.flow.jobs import ROWS, SEED, Bench, Rows, length, result_of, write_checkpoint
 
@@ -311,6 +312,25 @@ def test_what_does_not_fit_is_told_where_nothing_is_left(bench: Bench) -> None:
     assert verdict.code == "NO_ROWS"
     assert dropped["too_long"] > 0
     assert verdict.detail == f"no row is left to train on; dropped: {dropped}"
+
+
+@pytest.mark.parametrize(
+    ("recipe", "spec"),
+    [(REJECTION, RESAMPLE), (GRPO, REWARD), (DPO, PREFER)],
+    ids=["rejection", "grpo", "dpo"],
+)
+def test_nothing_is_longer_than_what_the_model_was_made_for(
+    bench: Bench, recipe: Recipe, spec: RejectionSpec | GrpoSpec | DpoSpec
+) -> None:
+    """Whatever the specification takes; a prompt leaves room for an answer."""
+    spec = spec.model_copy(update={"max_length": 4096, "steps": 1})
+    answer = 0 if isinstance(spec, DpoSpec) else spec.answer_tokens
+    room = checkpoint.context(bench.init) - answer
+    rows = PAIRS if isinstance(spec, DpoSpec) else PROMPTS
+    long = {**rows[0], "prompt": "Q: " + "x" * room}
+    inputs = (bench.checkpoint(), bench.data([*rows, long]))
+    out = bench.train(f"{recipe.name}-context", recipe, config(spec, LETTER), *inputs)
+    assert result_of(out).dropped["too_long"] == 1
 
 
 def test_what_does_not_fit_is_counted_once_over_all_rounds(bench: Bench) -> None:

@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import cast
 
+import pytest
 import torch
 from transformers import GenerationConfig, PreTrainedModel
 
@@ -41,6 +42,10 @@ class Parrot:
     def eval(self) -> None:
         """Nothing to switch off."""
 
+    def to(self, device: str) -> None:
+        """Stays where it is, and tells where it was sent."""
+        self.sent = device
+
     def generate(
         self, *, input_ids: torch.Tensor, generation_config: GenerationConfig, **_: object
     ) -> torch.Tensor:
@@ -57,6 +62,16 @@ def test_an_answer_ends_where_one_of_the_end_tokens_is_and_is_cut_otherwise() ->
         [Drawn("a", ended=True), Drawn("abc", ended=False)],
         [Drawn("bc", ended=True), Drawn("", ended=True)],
     ]
+
+
+@pytest.mark.parametrize(("there", "device"), [(True, "cuda"), (False, "cpu")])
+def test_answers_are_drawn_on_the_device_that_there_is(
+    monkeypatch: pytest.MonkeyPatch, there: bool, device: str
+) -> None:
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: there)
+    parrot = Parrot([10, END, PAD], [10, 11, 12])
+    sampling.draw(cast(PreTrainedModel, parrot), cast(Tokenizer, Letters()), ["ab"], RULES)
+    assert parrot.sent == device
 
 
 def test_cut_answers_are_counted_and_left_out() -> None:

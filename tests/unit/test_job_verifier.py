@@ -36,6 +36,15 @@ def test_a_prompt_without_a_reference_is_not_known_and_is_counted() -> None:
         verifier.points(verify, "2 + 4", "6")
 
 
+def test_prompts_that_bear_different_answers_are_asked_by_neither_and_counted() -> None:
+    other = Problem(prompt="2 + 2", answer="5")
+    asked = [*PROBLEMS, other, PROBLEMS[1]]
+    dropped: Counter[Drop] = Counter()
+    verify = verifier.load(ENTRY, asked)
+    assert verifier.known(asked, verify, dropped) == [PROBLEMS[1], PROBLEMS[1]]
+    assert dropped == {"contradictory": 2}
+
+
 def test_a_verifier_of_prompts_alone_is_asked_as_before() -> None:
     verify = verifier.load("rsi_master.programs.nano.verifiers:points", [Prompt(prompt="?")])
     assert verify("?", "!") is None

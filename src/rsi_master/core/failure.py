@@ -17,7 +17,7 @@ Reason = Literal[
     "NO_CONTRAST",
     "PROGRAM_FAILED",
 ]
-Drop = Literal["too_long", "empty", "end_inside", "unverifiable", "cut"]
+Drop = Literal["too_long", "empty", "end_inside", "unverifiable", "contradictory", "cut"]
 
 
 class Failure(Value):

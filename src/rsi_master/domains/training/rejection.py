@@ -26,7 +26,8 @@ class RejectionSpec(Tuning):
     that was kept so far and on the demonstrations, if any are given.
 
     An answer that has no end after `answer_tokens` tokens, or is longer than `max_length` with its
-    prompt, is dropped and counted. The learning rate runs through its schedule in each round.
+    prompt, is dropped and counted, and so is a prompt that leaves no room for one in what the model
+    was made for. The learning rate runs through its schedule in each round.
     `verifier` names a program, a verifier or reward, that takes the place of the benchmark's.
     """
 

@@ -73,8 +73,8 @@ class Tuning(RecipeSpec):
 class Passes(Tuning):
     """A training on rows that are there: `steps`, when given, takes the place of `epochs`.
 
-    `max_length` counts the tokens of prompt, answer and end token; what is longer is dropped and
-    counted.
+    `max_length` counts the tokens of prompt, answer and end token; what is longer, or longer than
+    the model was made for, is dropped and counted.
     """
 
     epochs: Annotated[float, Field(gt=0, le=100)] = 1.0

@@ -26,6 +26,16 @@ def tokenizer(init: Path) -> Tokenizer:
     return found  # type: ignore[no-any-return]
 
 
+def context(init: Path) -> int:
+    """How many tokens, prompt and answer, the model was made for."""
+    shape = json.loads((init / "config.json").read_text(encoding="utf-8"))
+    found = shape.get("max_position_embeddings")
+    if not isinstance(found, int):
+        told = "the config.json of the initial checkpoint has no max_position_embeddings"
+        raise Untrainable("WRONG_INIT", told)
+    return found
+
+
 def model(init: Path) -> PreTrainedModel:
     """The initial model in single precision; refused when a weight would be made up or ignored."""
     if not (init / WEIGHTS).is_file():

@@ -49,7 +49,9 @@ def run(folder: Path) -> None:
 def _train(work: Work[DpoSpec]) -> PreTrainedModel | PeftModel:
     spec = work.spec
     pairs = rows.load(work.inputs, Pair)
-    columns = rows.encode_pairs(pairs, work.tokenizer, spec.max_length, work.progress.dropped)
+    columns = rows.encode_pairs(
+        pairs, work.tokenizer, work.room(spec.max_length), work.progress.dropped
+    )
     steps = work.plan(len(columns["prompt_ids"]))
     adapter = training.lora(spec)
     trainer = _Trainer(

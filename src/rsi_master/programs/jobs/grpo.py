@@ -113,7 +113,9 @@ def _train(work: Work[GrpoSpec]) -> PreTrainedModel | PeftModel:
     spec, found = work.spec, rows.load(work.inputs, Prompt)
     verify = judge.load(found) if spec.reward else verifier.load(work.config.verifier, found)
     known = verifier.known(found, verify, work.progress.dropped)
-    fits = rows.fitting(known, work.tokenizer, spec.max_length, work.progress.dropped)
+    fits = rows.fitting(
+        known, work.tokenizer, work.room(spec.max_length, spec.answer_tokens), work.progress.dropped
+    )
     steps = work.plan(len(fits))
     # TRL drops a batch that is not full: where there are fewer prompts, a batch takes all of them.
     answers = min(spec.prompts, len(fits)) * spec.samples

@@ -17,13 +17,13 @@ Points = Callable[[str, str], float]
 
 
 def prompts(inputs: Path, holds: RowKind) -> list[Prompt]:
-    """What is asked of a dataset of prompts or of worked rows: each prompt once, with the known
-    answer of those that bear one. Raises Untrainable for rows of another kind."""
+    """What is asked of a dataset of prompts or of worked rows: each once, with the known answer of
+    those that bear one. Raises Untrainable for rows of another kind."""
     if holds == "prompts":
         found = rows.load(inputs, Prompt)
     else:
         found = [Prompt(prompt=row.prompt) for row in rows.load(inputs, Row)]
-    return list({row.prompt: row for row in found}.values())
+    return list(dict.fromkeys(found))
 
 
 @dataclass

@@ -36,7 +36,9 @@ def _train(work: Work[RejectionSpec]) -> PreTrainedModel | PeftModel:
     spec, dropped, found = work.spec, work.progress.dropped, rows.load(work.inputs, Prompt)
     verify = judge.load(found) if spec.verifier else verifier.load(work.config.verifier, found)
     known = verifier.known(found, verify, dropped)
-    asked = rows.fitting(known, work.tokenizer, spec.max_length, dropped)
+    asked = rows.fitting(
+        known, work.tokenizer, work.room(spec.max_length, spec.answer_tokens), dropped
+    )
     work.plan(len(asked))
     Random(work.config.seed).shuffle(asked)
     kept = rows.load(work.inputs, Row, "demonstrations")
@@ -49,7 +51,7 @@ def _train(work: Work[RejectionSpec]) -> PreTrainedModel | PeftModel:
         # What did not fit is offered again with what is new, and counted once.
         dropped -= lost
         kept, lost = _distinct([*kept, *right]), Counter()
-        encoded = rows.encode(kept, work.tokenizer, spec.max_length, lost)
+        encoded = rows.encode(kept, work.tokenizer, work.room(spec.max_length), lost)
         dropped += lost
         work.plan(len(encoded.ids))
         model = supervised.fit(work, model, encoded, spec.steps, before=turn * spec.steps)

@@ -37,10 +37,10 @@ def _sample(inputs: Path, config: SampleConfig, kept: Kept) -> None:
     tokenizer = checkpoint.tokenizer(init)
     found = prompts(inputs, config.holds)
     verify = verifier.load(config.verifier, found)
-    model = checkpoint.model(init).to("cuda" if torch.cuda.is_available() else "cpu")
-    room = model.config.max_position_embeddings - spec.answer_tokens
-    known = verifier.known(found, verify, kept.dropped)
-    asked = [row.prompt for row in rows.fitting(known, tokenizer, room, kept.dropped)]
+    model = checkpoint.model(init)
+    room = checkpoint.context(init) - spec.answer_tokens
+    fit = rows.fitting(verifier.known(found, verify, kept.dropped), tokenizer, room, kept.dropped)
+    asked = list(dict.fromkeys(row.prompt for row in fit))
     if not asked:
         dropped = dict(sorted(kept.dropped.items()))
         raise Untrainable("NO_ROWS", f"no prompt is left to ask; dropped: {dropped}")

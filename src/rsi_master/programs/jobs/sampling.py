@@ -36,8 +36,10 @@ class Drawn:
 def draw(
     model: PreTrainedModel, tokenizer: Tokenizer, prompts: Sequence[str], rules: Sampling
 ) -> list[list[Drawn]]:
-    """The answers to each prompt. Each batch leaves a line in the log, which is a sign of life."""
+    """The answers to each prompt, drawn on the device that there is. Each batch leaves a line in
+    the log, which is a sign of life."""
     set_seed(rules.seed)
+    model.to("cuda" if torch.cuda.is_available() else "cpu")
     model.eval()
     neutral(model, tokenizer)
     padding = training.pad(tokenizer)

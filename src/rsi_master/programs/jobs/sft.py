@@ -19,6 +19,8 @@ def run(folder: Path) -> None:
 
 def _train(work: Work[SftSpec]) -> PreTrainedModel | PeftModel:
     found = rows.load(work.inputs, Row)
-    encoded = rows.encode(found, work.tokenizer, work.spec.max_length, work.progress.dropped)
+    encoded = rows.encode(
+        found, work.tokenizer, work.room(work.spec.max_length), work.progress.dropped
+    )
     steps = work.plan(len(encoded.ids))
     return supervised.fit(work, checkpoint.model(work.init), encoded, steps)

@@ -98,6 +98,11 @@ class Work(Generic[Spec]):
         """The folder of all inputs."""
         return self.folder / "in"
 
+    def room(self, longest: int, answer: int = 0) -> int:
+        """The most tokens of a row or, beside an answer of so many, of a prompt: `longest`, and no
+        more than the model was made for."""
+        return min(longest, checkpoint.context(self.init) - answer)
+
     def plan(self, rows: int) -> int:
         """Note how many rows were kept; the steps that follow. Raises Untrainable without rows."""
         self.progress.kept = rows

@@ -33,10 +33,20 @@ def load(entry: str | None, prompts: Sequence[Prompt] = ()) -> Verifier:
 
 
 def known(prompts: Sequence[Prompt], verify: Verifier, dropped: Counter[Drop]) -> list[Prompt]:
-    """The prompts that the verifier knows; the others are counted."""
-    kept = [row for row in prompts if verify(row.prompt, "") is not None]
-    if len(kept) < len(prompts):
-        dropped["unverifiable"] += len(prompts) - len(kept)
+    """The prompts that the verifier knows and that do not bear different answers; the others are
+    counted."""
+    told: dict[str, set[str]] = {}
+    for row in prompts:
+        if isinstance(row, Problem):
+            told.setdefault(row.prompt, set()).add(row.answer)
+    kept = []
+    for row in prompts:
+        if len(told.get(row.prompt, ())) > 1:
+            dropped["contradictory"] += 1
+        elif verify(row.prompt, "") is None:
+            dropped["unverifiable"] += 1
+        else:
+            kept.append(row)
     return kept
 
 
