@@ -86,6 +86,18 @@ def test_drawn_sign_flips_agree_with_mcnemar() -> None:
     assert sign_flip(change) == sign_flip(change)
 
 
+def test_p_is_of_the_estimate_where_tasks_differ_in_size() -> None:
+    """Two items of a small task got better, four of a large one worse: the mean over tasks rose."""
+    tasks = ["small"] * 2 + ["large"] * 10
+    first, second = [0.0] * 2 + [1.0] * 10, [1.0] * 2 + [0.0] * 4 + [1.0] * 6
+    found = paired_difference(first, second, tasks)
+    assert found.mean == pytest.approx(0.3)
+    sizes = [1 / 2] * 2 + [1 / 10] * 4
+    flips = itertools.product((-1, 1), repeat=len(sizes))
+    drawn = [abs(sum(s * c for s, c in zip(signs, sizes, strict=True))) for signs in flips]
+    assert found.p == pytest.approx(sum(one >= 0.6 - 1e-9 for one in drawn) / len(drawn))
+
+
 def test_holm_gives_the_values_of_p_adjust_in_r() -> None:
     assert holm([0.01, 0.04, 0.03, 0.005]) == pytest.approx((0.03, 0.06, 0.06, 0.02))
     assert holm([]) == ()

@@ -53,9 +53,9 @@ def paired_difference(
     and one of the `clusters` hang together; without clusters each stands alone. The interval is
     that of Agresti and Min (2005, Stat. Med. 24:729-740): two pseudo-pairs, one of them tied, are
     added (shared among the strata), here also for partial credit, to as many items as those of the
-    stratum are worth (`clustered.worth`). The p-value is that of random signs of whole clusters:
-    `whole_flip` of their sums for points of 0 and 1, which is `mcnemar` where each item stands
-    alone, else `sign_flip`. Raises ValueError when the lengths differ or are zero.
+    stratum are worth (`clustered.worth`). The p-value is that of the estimate under random signs of
+    whole clusters: for points of 0 and 1 in equally large tasks `whole_flip` of their sums, which
+    is `mcnemar` where each item stands alone, else `sign_flip`. Raises ValueError when the lengths differ or are zero.
     """
     labels = tasks if tasks is not None else [""] * len(first)
     names = clusters if clusters is not None else [str(item) for item in range(len(first))]
@@ -162,9 +162,11 @@ def _effective(strata: Sequence[_Stratum]) -> float:
 
 
 def _p_value(change: np.ndarray, strata: Sequence[_Stratum]) -> float:
+    """Of the mean over strata: whole sums of items say it where strata are equally large."""
     found = [sums(stratum.change.tolist(), stratum.clusters) for stratum in strata]
     whole = [round(size) for sizes in found for size in sizes]
-    if not np.all(np.isin(change, (-1.0, 0.0, 1.0))):
+    alike = len({len(stratum.change) for stratum in strata}) == 1
+    if not alike or not np.all(np.isin(change, (-1.0, 0.0, 1.0))):
         weighted = zip(found, strata, strict=True)
         return sign_flip([size / len(one.change) for sizes, one in weighted for size in sizes])
     if all(abs(size) <= 1 for size in whole):
