@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 
+from rsi_master.adapters.sealed import client
 from rsi_master.adapters.sealed.client import Patience, SealedProcess
 from rsi_master.adapters.sealed.sealing import Items, seal, survey
 from rsi_master.core.artifact import Problem, Row
@@ -109,6 +110,19 @@ def test_a_silent_process_is_given_up_and_leaves_no_late_answer(folder: Path, ba
         assert sealed.open().benchmark == "sketch"
 
 
+def test_much_text_is_scanned_in_pieces_as_if_it_were_one(
+    sealed: SealedProcess, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked = json.loads((folder / "items.dev.jsonl").read_text().splitlines()[0])["prompt"]
+    rows = [Row(prompt=f"Q{at % 7}", completion="x" * at) for at in range(1, 40)]
+    rows = [*rows, Row(prompt=asked, completion="a"), *rows[::2], Row(prompt="", completion="b")]
+    whole = sealed.scan(rows)
+    assert whole.dropped == {"SEALED_PROMPT": 1, "DUPLICATE": 20, "EMPTY_PROMPT": 1}
+    monkeypatch.setattr(client, "SCAN_CHARS", 50)
+    assert sealed.scan(rows) == whole
+    assert sealed.scan([]).kept == ()
+
+
 def test_a_process_that_dies_while_a_checkpoint_answers_is_unavailable(
     tmp_path: Path, base: Path
 ) -> None:
@@ -192,9 +206,9 @@ def test_threads_take_turns(sealed: SealedProcess, tmp_path: Path) -> None:
 
 
 def test_a_message_over_the_limit_is_refused_and_the_process_lives(sealed: SealedProcess) -> None:
-    row = Row(prompt="p", completion="x" * (FRAME_LIMIT // 2))
+    row = Row(prompt="p", completion="x" * FRAME_LIMIT)
     with pytest.raises(Misuse) as refused:
-        sealed.scan([row, row])
+        sealed.scan([row])
     assert refused.value.code == "FRAME_TOO_LARGE"
     assert sealed.open()
 

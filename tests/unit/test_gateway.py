@@ -337,6 +337,26 @@ def test_a_node_that_was_caught_too_often_writes_no_more(rig: Rig) -> None:
     assert again.screened == rig.state.screened == {"main": HITS}
 
 
+def test_what_was_denied_anyway_is_counted_when_its_words_repeat_a_sealed_item(rig: Rig) -> None:
+    """The answer is that of the denial, but how long it took may tell: three times, not more."""
+    main, scans, scan = rig.main(), [], rig.sealed.scan
+
+    def noted(rows: Sequence[AnyRow]) -> ScanReport:
+        scans.append(rows)
+        return scan(rows)
+
+    rig.sealed.scan = noted  # type: ignore[method-assign]
+    for at in range(HITS + 2):
+        with pytest.raises(Misuse, match="no action"):
+            main.act("no.such", a=leaking(rig))
+        assert denial(rig).action == "withheld"
+        assert len(scans) == rig.state.screened["main"] == min(at + 1, HITS)
+    assert (denial(rig).rule, denial(rig).arguments) == (
+        "schema",
+        {"withheld": "the text was not screened"},
+    )
+
+
 def test_asking_at_once_tells_no_more(rig: Rig) -> None:
     """All are allowed to ask before the first is counted."""
     codes: list[str] = []
@@ -364,7 +384,7 @@ def test_a_role_that_may_not_speak_learns_nothing_from_the_screen(rig: Rig) -> N
         answers.add((denied.value.code, denied.value.message))
     assert [code for code, _ in answers] == ["ROLE"]
     assert [fact.rule for fact in rig.facts(ActionDenied)] == ["role", "role"]
-    assert rig.state.screened == {}
+    assert rig.state.screened == {"main": 1}, "how long it took may tell"
     assert not [body for _, _, body in rig.store.rows() if rig.items()[0].stem.encode() in body]
 
 

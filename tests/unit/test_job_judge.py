@@ -74,6 +74,14 @@ def test_an_episode_is_asked_and_its_points_are_taken(
             '{"failure": {"row": null, "line": null, "error": "Words of its own: words"}}\n',
             "the program fails",
         ),
+        (
+            f'{{"failure": {{"row": null, "line": {10**60}, "error": "KeyError: a"}}}}\n',
+            "the program gives no points in 0..1",
+        ),
+        (
+            '{"failure": {"row": null, "line": 0, "error": "KeyError: a"}}\n',
+            "the program gives no points in 0..1",
+        ),
     ],
 )
 def test_anything_else_ends_the_training(

@@ -1,6 +1,7 @@
 """Jobs that an action waits for: begun on a free device, handed over, paid, and never left over."""
 
 import json
+import shutil
 import time
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -125,6 +126,15 @@ def test_a_crash_is_told_with_the_end_of_its_log(caller: Caller) -> None:
     assert b"a failure on purpose" in made.log
     assert made.files == {}
     assert caller.left_over() == []
+
+
+def test_a_crash_on_a_full_disk_is_told_as_that(
+    caller: Caller, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    full = shutil.disk_usage(caller.rig.compute.output("x").parent.parent)._replace(free=4096)
+    monkeypatch.setattr(shutil, "disk_usage", lambda _: full)
+    left = caller.made(order(caller.rig, "fail"))
+    assert left.problem == "the disk that holds the run is full; free it, then ask again"
 
 
 @pytest.mark.parametrize(

@@ -34,6 +34,7 @@ def test_each_kind_has_its_function(kind: ProgramKind) -> None:
         ("x = " + "1 + " * 4_000 + "1", "source: maximum recursion depth exceeded"),
         ("x = " + "-" * 15_000 + "1", "source: nested too deep"),
         ("x = a" + ".a" * 7_000, "source: maximum recursion depth exceeded"),
+        ("'a b '*4999\n" * 30, "source: its constants amount to over 400,000 characters"),
     ],
 )
 def test_a_text_that_is_no_program_is_told_in_a_line(source: str, told: str) -> None:
@@ -101,3 +102,13 @@ def test_half_a_surrogate_pair_is_read_out_as_a_text_that_can_be_sent() -> None:
 
 def test_a_text_that_does_not_parse_says_nothing() -> None:
     assert says("x = (") == says("(" * 9_000) == ()
+
+
+def test_a_long_text_put_together_of_many_lines_is_no_flaw() -> None:
+    """Each sum on the way to it is a text of its own, and only the last one is scanned."""
+    lines = "\n    + ".join(
+        ["'" + "a text of sixty letters, as an honest author writes one" + "'"] * 150
+    )
+    source = f"GUIDE = (\n    {lines}\n)\ndef transform(row):\n    return row\n"
+    assert flaw("transform", source) is None
+    assert max(map(len, says(source))) == 150 * 55

@@ -53,6 +53,7 @@ def test_points_come_out_for_each_answer() -> None:
         ({"row": 0, "made": [{"text": "a"}]}, "row 0: its line is none of a program"),
         ({"row": 0, "made": [], "id": "sha256:1"}, "Extra inputs are not permitted"),
         ({"row": 0, "points": [1]}, "row 0: its line is none of a program"),
+        ({"row": 10**60, "made": []}, "row 0: its line is none of a program"),
         ("{", "row 0: its line is none of a program"),
         ("[" * 100_000, "row 0: its line is none of a program"),
         ('{"row": 0, "made": [{"prompt": "\\ud800"}]}', "row 0: its line is none of a program"),
@@ -91,7 +92,16 @@ def test_rows_without_end_are_not_read_to_the_end(monkeypatch: pytest.MonkeyPatc
 
 
 @pytest.mark.parametrize(
-    "result", ["", "{", "[]", '{"done": 1}', '{"done": 1, "failures": [{}, {}, {}, {}]}']
+    "result",
+    [
+        "",
+        "{",
+        "[]",
+        '{"done": 1}',
+        '{"done": 1, "failures": [{}, {}, {}, {}]}',
+        f'{{"done": 1, "failures": [{{"row": {10**60}, "line": 1, "error": "a"}}]}}',
+        f'{{"done": 1, "failures": [{{"row": 1, "line": {10**60}, "error": "a"}}]}}',
+    ],
 )
 def test_a_result_that_is_none_is_no_success(result: str) -> None:
     with pytest.raises(Unusable, match="ended its process before its work was done"):
@@ -102,8 +112,10 @@ def test_failures_are_told_in_a_line_with_row_and_line() -> None:
     failures = [
         {"row": 3, "line": 2, "error": "KeyError: 'q'"},
         {"row": None, "line": None, "error": "no words"},
+        {"row": None, "line": None, "error": "\x07\u200b"},
     ]
-    with pytest.raises(Unusable, match=r"^row 3, line 2, KeyError: 'q'; no words$"):
+    told = r"^row 3, line 2, KeyError: 'q'; no words; an error without words$"
+    with pytest.raises(Unusable, match=told):
         rows(made(result={"done": 0, "failures": failures}), 5)
 
 

@@ -4,10 +4,12 @@ from pathlib import Path
 from typing import get_args
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from rsi_master.core.artifact import AnyRow, Pair, Prompt, Row
 from rsi_master.programs.sealed.benchmark import Item
-from rsi_master.programs.sealed.scanner import Reason, Scanner
+from rsi_master.programs.sealed.scanner import Reason, Scanner, words
 
 ITEMS = (
     Item(
@@ -248,3 +250,9 @@ def test_a_duplicate_is_equal_in_all_fields() -> None:
     ]
     report = SCANNER.scan(rows)
     assert (report.kept, report.dropped) == ((0, 1, 2, 4, 6), {"DUPLICATE": 2})
+
+
+@given(st.text(st.characters(max_codepoint=127)))
+def test_plain_text_is_read_as_any_other(text: str) -> None:
+    """A letter beyond ASCII takes the long way through all of the text."""
+    assert (*words(text), "é") == words(f"{text} é")

@@ -18,8 +18,10 @@ Trigger = Literal[
 ]
 
 Denial = Literal["deny", "escalate", "over_budget"]
-# The rule of a denial because a text repeats a sealed item.
+# The rule of a denial because a text repeats a sealed item, and what the record keeps in the place
+# of such words, whatever they were denied for.
 SCREENED = "screen"
+REPEATS: dict[str, object] = {"withheld": "the text repeats a sealed item"}
 
 
 class RunOpened(Fact):

@@ -38,7 +38,7 @@ from rsi_master.core.making import MakingEnded
 from rsi_master.core.probe import ProbeFailed, ProbeRecorded
 from rsi_master.core.program import JOB, ProgramAdded
 from rsi_master.core.run import (
-    SCREENED,
+    REPEATS,
     ActionDenied,
     ActionIntended,
     ActionSettled,
@@ -113,7 +113,7 @@ class State:
             self.wall_before = self.wall(self.at)
         self.position = event.position
         self.at = event.at
-        if isinstance(event.fact, ActionDenied) and event.fact.rule == SCREENED:
+        if isinstance(event.fact, ActionDenied) and event.fact.arguments == REPEATS:
             node = event.caller.node
             self.screened[node] = self.screened.get(node, 0) + 1
         self.choice = choice(event) or self.choice

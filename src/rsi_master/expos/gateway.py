@@ -17,7 +17,7 @@ from rsi_master.core.errors import Misuse, RsiError
 from rsi_master.core.event import Event, Fact
 from rsi_master.core.model import Value
 from rsi_master.core.ports import Clock, Ids, ObjectStore, Sealed
-from rsi_master.core.run import ActionIntended, ActionRead, ActionSettled
+from rsi_master.core.run import REPEATS, ActionIntended, ActionRead, ActionSettled
 from rsi_master.core.state import State
 from rsi_master.expos import refusals
 from rsi_master.expos.catalogue import Catalogue, Desk, Entry, Question
@@ -234,11 +234,20 @@ class LocalGateway:
         return need
 
     def _record(self, caller: Caller, refusal: Refusal) -> None:
-        """A refused action is recorded as it came, unless its words are not fit for the record."""
+        """A refused action is recorded as it came, unless its words are not fit for the record.
+
+        What the screen finds is counted, since how long it took tells something too; of a node that
+        was caught too often nothing is screened.
+        """
+        with self._lock:
+            caught = self._parts.state.screened.get(caller.node, 0)
         try:
-            with boundary("the screen"):
-                held = self._screen.holds(refusal.said)
-            denied = refusal.withheld(refusals.REPEATS) if held else refusal.denied
+            if caught >= HITS and texts(refusal.said):
+                denied = refusal.withheld(refusals.UNSCREENED)
+            else:
+                with boundary("the screen"):
+                    held = self._screen.holds(refusal.said)
+                denied = refusal.withheld(REPEATS) if held else refusal.denied
         except RsiError:
             denied = refusal.withheld(refusals.UNSCREENED)
         self._append(caller, denied)

@@ -1,8 +1,10 @@
 """Jobs that actions wait for: begun when a device is free, asked after in each tick, and handed
 over in a thread of their own when they have ended."""
 
+import shutil
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 from rsi_master.core.errors import RsiError
 from rsi_master.core.job import JobStatus
@@ -14,6 +16,8 @@ from rsi_master.expos.tree import remove_tree
 from rsi_master.expos.waiting import Waiting
 
 STOPPED = "the owner of the run was stopped"
+FULL = "the disk that holds the run is full; free it, then ask again"
+LEAST_BYTES = 1 << 20
 ROUNDS, ROUND_SECONDS = 40, 0.05
 """How long a stop waits for killed jobs to be gone."""
 
@@ -120,9 +124,14 @@ class Maker:
         log = tail(out / "log.txt", LOG_BYTES)
         if status.ending != "ok":
             problem = clean(f"the job ended {status.ending}: {status.detail}")
-            return Made(status, log=log, problem=problem)
+            return Made(status, log=log, problem=FULL if _full(out) else problem)
         try:
             files = {name: whole(out / name, limit) for name, limit in order.wanted.items()}
         except RsiError as refusal:
             return Made(status, log=log, problem=refusal.message)
         return Made(status, files, log)
+
+
+def _full(out: Path) -> bool:
+    """Whether too little is left on its disk for anything to be written."""
+    return out.exists() and shutil.disk_usage(out).free < LEAST_BYTES

@@ -9,12 +9,11 @@ from contextlib import contextmanager
 
 from rsi_master.core.action import Action
 from rsi_master.core.errors import Misuse, OverBudget, PolicyDenied, RsiError
-from rsi_master.core.run import SCREENED, ActionDenied, Denial
+from rsi_master.core.run import REPEATS, SCREENED, ActionDenied, Denial
 from rsi_master.core.text import clean
 from rsi_master.expos.policy import Decision
 from rsi_master.expos.screen import HITS
 
-REPEATS: dict[str, object] = {"withheld": "the text repeats a sealed item"}
 UNSCREENED: dict[str, object] = {"withheld": "the text was not screened"}
 
 

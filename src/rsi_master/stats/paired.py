@@ -55,7 +55,8 @@ def paired_difference(
     added (shared among the strata), here also for partial credit, to as many items as those of the
     stratum are worth (`clustered.worth`). The p-value is that of the estimate under random signs of
     whole clusters: for points of 0 and 1 in equally large tasks `whole_flip` of their sums, which
-    is `mcnemar` where each item stands alone, else `sign_flip`. Raises ValueError when the lengths differ or are zero.
+    is `mcnemar` where each item stands alone, else `sign_flip`. Raises ValueError when the lengths
+    differ or are zero.
     """
     labels = tasks if tasks is not None else [""] * len(first)
     names = clusters if clusters is not None else [str(item) for item in range(len(first))]

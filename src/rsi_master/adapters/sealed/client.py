@@ -1,11 +1,12 @@
 """The port `Sealed` on a process of its own, for any thread: rows do not wait for evaluations."""
 
 import sys
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Generic, Self, TypeVar
+from typing import Final, Generic, Self, TypeVar
 
 from rsi_master.adapters.sealed.line import Line
 from rsi_master.adapters.sealed.link import Link
@@ -28,6 +29,9 @@ from rsi_master.core.sealed_wire import (
     VerifiedRows,
     VerifyRequest,
 )
+
+SCAN_CHARS: Final = 1_000_000
+"""Of rows that are scanned at once: seconds of a slow core."""
 
 Content = TypeVar("Content", bound=Value)
 
@@ -85,9 +89,19 @@ class SealedProcess:
         return self._ask_rows(OpenRequest(), SealedSet)
 
     def scan(self, rows: Sequence[AnyRow]) -> ScanReport:
-        """Which rows may become data; text that is no Unicode is dropped as NOT_TEXT."""
-        request = ScanRequest(rows=tuple(_readable(row) for row in rows))
-        return self._ask_rows(request, ScanReport)
+        """Which rows may become data; text that is no Unicode is dropped as NOT_TEXT. Asked in
+        pieces, so that no amount of text keeps others waiting or outlasts the patience."""
+        seen: set[AnyRow] = set()
+        kept: list[int] = []
+        dropped: Counter[str] = Counter()
+        for start, piece in _pieces(tuple(_readable(row) for row in rows)):
+            report = self._ask_rows(ScanRequest(rows=piece), ScanReport)
+            dropped.update(report.dropped)
+            fresh = [at for at in report.kept if piece[at] not in seen]
+            dropped["DUPLICATE"] += len(report.kept) - len(fresh)
+            kept += [start + at for at in fresh]
+            seen.update(piece[at] for at in fresh)
+        return ScanReport(kept=tuple(kept), dropped=dict(+dropped))
 
     def pool(self, source: str) -> tuple[AnyRow, ...]:
         """The rows of a source."""
@@ -180,6 +194,19 @@ class SealedProcess:
         except SealUnavailable:
             link.kill()
             raise
+
+
+def _pieces(rows: tuple[AnyRow, ...]) -> Iterator[tuple[int, tuple[AnyRow, ...]]]:
+    """Runs of rows of at most `SCAN_CHARS` together, or of one longer row, each with the position
+    of its first; one without rows for none at all."""
+    start, chars = 0, 0
+    for at, row in enumerate(rows):
+        size = len(row.prompt) + sum(map(len, row.answers()))
+        if at > start and chars + size > SCAN_CHARS:
+            yield start, rows[start:at]
+            start, chars = at, 0
+        chars += size
+    yield start, rows[start:]
 
 
 def _readable(row: AnyRow) -> AnyRow:

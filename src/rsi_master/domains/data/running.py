@@ -18,13 +18,13 @@ from rsi_master.core.event import Fact
 from rsi_master.core.job import Input, Job, Program, Resources
 from rsi_master.core.making import MakingEnded
 from rsi_master.core.model import Value
-from rsi_master.core.program import JOB, Score
-from rsi_master.core.run import SCREENED, ActionDenied
+from rsi_master.core.program import JOB, SOURCE_CHARS, Score
+from rsi_master.core.run import REPEATS, SCREENED, ActionDenied
 from rsi_master.core.sealed import Points
 from rsi_master.core.sealed_wire import FRAME_LIMIT
+from rsi_master.core.text import clean
 from rsi_master.expos.catalogue import Desk
 from rsi_master.expos.making import Made, Order, ended, job_name
-from rsi_master.expos.refusals import REPEATS
 from rsi_master.expos.screen import Screen
 
 NAME: Final = JOB
@@ -41,35 +41,37 @@ LINE_BYTES: Final = 1 << 20
 ROWS: Final = 200_000
 """The most rows that one job may make: each costs the owner memory before it is scanned."""
 
+Place = Annotated[int, Field(ge=0, lt=10**9)]
+"""Of a row: a number that fits a line of words."""
 Line = TypeVar("Line", "MadeRows", "MadePoints")
 
 
 class MadeRows(Value):
     """What a transform made of the row at that position."""
 
-    row: int
+    row: Place
     made: tuple[AnyRow, ...]
 
 
 class MadePoints(Value):
     """The points of the answers of the row at that position."""
 
-    row: int
+    row: Place
     points: Annotated[tuple[Annotated[Score, Field(strict=True)] | None, ...], Field(max_length=2)]
 
 
 class Failure(Value):
     """An error of the program, at a line of its source and over a row, where these are known."""
 
-    row: int | None
-    line: int | None
+    row: Place | None
+    line: Annotated[int, Field(ge=1, le=SOURCE_CHARS)] | None
     error: Annotated[str, Field(max_length=300)]
 
     def told(self) -> str:
         """In words; rows count from 0, as in `data.inspect`."""
         row = "" if self.row is None else f"row {self.row}, "
         line = "" if self.line is None else f"line {self.line}, "
-        return f"{row}{line}{self.error}"
+        return f"{row}{line}{clean(self.error) or 'an error without words'}"
 
 
 class Result(Value):

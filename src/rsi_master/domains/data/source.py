@@ -14,6 +14,8 @@ from rsi_master.core.program import FUNCTIONS, ProgramKind
 
 FOLDED_CHARS: Final = 20_000
 """A constant that grows longer is not followed: no question is as long."""
+ALL_CHARS: Final = 400_000
+"""The most that all constants may amount to: the scan of them holds up whoever waits for it."""
 _PARTS = 4_000
 UNPARSED: Final = (SyntaxError, ValueError, RecursionError, MemoryError)
 """What the parser raises for a text that it does not take."""
@@ -31,6 +33,11 @@ _METHODS: Final[Mapping[str, Callable[..., str]]] = {
     for name in ("lower", "upper", "title", "capitalize", "swapcase", "strip", "replace", "format")
 }
 
+
+class TooMuch(Exception):
+    """The constants amount to more text than is scanned."""
+
+
 Constant: TypeAlias = str | int | tuple[str | int, ...]
 
 
@@ -42,6 +49,10 @@ def flaw(kind: ProgramKind, source: str) -> str | None:
         line = getattr(cause, "lineno", None)
         place = f"line {line}" if line else "source"
         return f"{place}: {getattr(cause, 'msg', None) or str(cause) or 'nested too deep'}"
+    try:
+        _fold(list(ast.walk(tree)))
+    except TooMuch:
+        return f"source: its constants amount to over {ALL_CHARS:,} characters; write fewer"
     name, parameters = FUNCTIONS[kind]
     told = f"a {kind} defines {name}({', '.join(parameters)}) at its top"
     found = [node for node in tree.body if isinstance(node, ast.FunctionDef) and node.name == name]
@@ -55,13 +66,12 @@ def flaw(kind: ProgramKind, source: str) -> str | None:
 
 def says(source: str) -> tuple[str, ...]:
     """The texts that the constants of a program amount to, and all of them in a row; nothing for a
-    text that does not parse."""
+    text in which `flaw` finds that it does not parse or amounts to too much."""
     try:
-        tree = _tree(source)
-    except UNPARSED:
+        nodes = list(ast.walk(_tree(source)))
+        folded, used = _fold(nodes)
+    except (*UNPARSED, TooMuch):
         return ()
-    nodes = list(ast.walk(tree))
-    folded, used = _fold(nodes)
     said = [
         text
         for node in nodes
@@ -94,8 +104,9 @@ def _texts(value: Constant) -> Iterator[str]:
 
 def _fold(nodes: list[ast.AST]) -> tuple[dict[int, Constant], set[int]]:
     """The constants that expressions amount to, by id of their node, and the ids of those that went
-    into a greater one. Children come before parents in the reverse of a walk."""
+    into a greater one; raises TooMuch. Children come before parents in the reverse of a walk."""
     folded: dict[int, Constant] = {}
+    chars = 0
     used: set[int] = set()
     for node in reversed(nodes):
         try:
@@ -104,9 +115,18 @@ def _fold(nodes: list[ast.AST]) -> tuple[dict[int, Constant], set[int]]:
             continue
         if value is None or len(value if not isinstance(value, int) else "") > FOLDED_CHARS:
             continue
+        parts = {id(child) for child in ast.iter_child_nodes(node)} - used
+        chars += _size(value) - sum(_size(folded[part]) for part in parts if part in folded)
+        if chars > ALL_CHARS:
+            raise TooMuch
         folded[id(node)] = value
-        used.update(id(child) for child in ast.iter_child_nodes(node))
+        used |= parts
     return folded, used
+
+
+def _size(value: Constant) -> int:
+    """Its characters; of a number none."""
+    return 0 if isinstance(value, int) else sum(len(str(part)) for part in value)
 
 
 def _value(node: ast.AST, folded: Mapping[int, Constant]) -> Constant | None:

@@ -36,9 +36,9 @@ class GrpoSpec(Tuning):
 
     `beta` weighs the divergence from the checkpoint that is continued (arXiv 2402.03300, equation
     4, times the ratio of likelihoods, by which its gradient has no bias: DeepSeek-AI 2025, arXiv
-    2512.02556). A prompt of more than `max_length` tokens, or than the model was made for beside
-    an answer, or one that the verifier does not know, is dropped and counted. `reward` names a program, a reward or verifier, that takes the place of
-    the benchmark's verifier.
+    2512.02556). A prompt of more than `max_length` tokens, or than the model was made for
+    beside an answer, or one that the verifier does not know, is dropped and counted. `reward` names
+    a program, a reward or verifier, that takes the place of the benchmark's verifier.
     """
 
     objective: ClassVar[str] = "grpo"

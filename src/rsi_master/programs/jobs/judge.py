@@ -16,7 +16,7 @@ from pydantic import Field, ValidationError
 from rsi_master.core.artifact import Problem, Prompt
 from rsi_master.core.canonical import encode
 from rsi_master.core.model import Value
-from rsi_master.core.program import Score
+from rsi_master.core.program import SOURCE_CHARS, Score
 from rsi_master.core.warm import JUDGE_DESCRIPTOR
 from rsi_master.programs.jobs.result import Untrainable
 from rsi_master.programs.jobs.verifier import Verifier
@@ -30,7 +30,7 @@ class _Failed(Value):
     """An error of the program."""
 
     row: int | None
-    line: int | None
+    line: Annotated[int, Field(ge=1, le=SOURCE_CHARS)] | None
     error: str
 
 

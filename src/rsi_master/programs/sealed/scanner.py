@@ -6,6 +6,7 @@ Not found: paraphrase, translation, another notation of numbers, look-alike lett
 no text, bear control tokens or teach nothing are dropped too, each under the first `Reason`.
 """
 
+import re
 import unicodedata
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Sequence
@@ -38,11 +39,14 @@ _REPLACEMENT = "\ufffd"
 
 def words(text: str) -> tuple[str, ...]:
     """The runs of letters and digits, folded; invisible characters do not part a word."""
+    if text.isascii():
+        return tuple(_ASCII_WORD.findall(text.lower()))
     folded = unicodedata.normalize("NFKC", text).casefold()
     kept = (c if c.isalnum() else " " for c in folded if unicodedata.category(c) not in _INVISIBLE)
     return tuple("".join(kept).split())
 
 
+_ASCII_WORD = re.compile("[a-z0-9]+")
 _INVISIBLE = frozenset({"Cf", "Mn", "Me"})
 # Letters, marks and symbols that show nothing: a joiner, Hangul fillers, Khmer vowels, the empty
 # Braille pattern; and selectors of a letter's variant.
@@ -82,10 +86,10 @@ class Scanner:
         joined = {"".join(prompt) for prompt in prompts}
         self._whole = {text for text in joined if len(text) >= WHOLE_FIELD}
         self._inside = _Contained(joined, CONTAINED)
-        self._phrases: dict[int, set[tuple[str, ...]]] = defaultdict(set)
+        self._phrases: dict[str, list[tuple[str, ...]]] = defaultdict(list)
         for prompt in prompts:
             if _is_phrase(prompt):
-                self._phrases[len(prompt)].add(prompt)
+                self._phrases[prompt[0]].append(prompt)
         answers = {"".join(words(item.reference)) for item in items}
         self._answers = _Contained(answers, ANSWER)
         self._control = tuple(control_tokens)
@@ -124,9 +128,9 @@ class Scanner:
         if joined in self._whole or self._inside.found(joined):
             return True
         return any(
-            field[start : start + size] in phrases
-            for size, phrases in self._phrases.items()
-            for start in range(len(field) - size + 1)
+            field[start : start + len(phrase)] == phrase
+            for start, word in enumerate(field)
+            for phrase in self._phrases.get(word, ())
         )
 
 
@@ -160,6 +164,8 @@ def _idle(row: AnyRow, answers: Sequence[str], seen: Collection[AnyRow]) -> Reas
 def _visible(text: str) -> str:
     """What a reader sees of a text: without invisible characters, and space at its ends. Accents,
     case and punctuation stay: answers may differ in them."""
+    if text.isascii():
+        return text.strip()
     composed = unicodedata.normalize("NFC", text)
     return "".join(char for char in composed if not _is_hidden(char)).strip()
 
