@@ -31,6 +31,8 @@ POINTS = (
     "after:probe.recorded",
     "before:attempt.planned",
     "after:attempt.planned",
+    "after:owner.started",
+    "after:owner.started",
     "before:checkpoint.stored",
     "after:checkpoint.stored",
     "before:review.submitted",
@@ -42,18 +44,22 @@ POINTS = (
 )
 RANDOM_KILLS = 5
 PATIENCE = 120
+SLACK = 0.1
+"""Seconds between the clocks of the test, of an owner and of the files of its jobs."""
 
 
 def test_killed_at_every_named_point(tmp_path: Path) -> None:
     folder, home = created(tmp_path, sketch())
+    deaths = []
     for point in POINTS:
         process = owner(folder, home, point)
         with descendants(process) as family:
             assert process.wait(PATIENCE) == -signal.SIGKILL, point
+            deaths.append(time.time())
         assert gone(family), point
     assert [flaw.code for flaw in check(folder).flaws] == ["NOTE_MISSING"]
     assert owner(folder, home).wait(PATIENCE) == 0
-    balanced(read(folder))
+    balanced(read(folder), deaths)
     assert any(isinstance(event.fact, ProbeRecorded) for event in read(folder).events)
     assert check(folder).flaws == ()
 
@@ -61,6 +67,7 @@ def test_killed_at_every_named_point(tmp_path: Path) -> None:
 def test_killed_at_random(tmp_path: Path) -> None:
     folder, home = created(tmp_path, sketch())
     chance = random.Random(7)
+    deaths = []
     for _ in range(RANDOM_KILLS):
         process = owner(folder, home)
         with descendants(process) as family:
@@ -68,9 +75,10 @@ def test_killed_at_random(tmp_path: Path) -> None:
                 process.wait(chance.uniform(0.5, 4.0))
             process.kill()
             process.wait(PATIENCE)
+            deaths.append(time.time())
         assert gone(family)
     assert owner(folder, home).wait(PATIENCE) == 0
-    balanced(read(folder))
+    balanced(read(folder), deaths)
     assert check(folder).flaws == ()
 
 
@@ -133,8 +141,8 @@ def alive(pid: int) -> bool:
     return state not in ("Z", "X")
 
 
-def balanced(record: Record) -> None:
-    """Nothing lost, nothing counted twice."""
+def balanced(record: Record, deaths: list[float]) -> None:
+    """Nothing lost, nothing counted twice, and nobody charged for the time after a death."""
     state = record.state
     assert state.finished is not None
     assert state.finished.outcome == "champion"
@@ -158,6 +166,9 @@ def balanced(record: Record) -> None:
     claims = sum(f.spent.device_seconds for f in facts if isinstance(f, ClaimScored | ClaimFailed))
     probes = sum(fact.seconds for fact in facts if isinstance(fact, ProbeRecorded | ProbeFailed))
     assert state.books.spent.device_seconds == pytest.approx(attempts + claims + probes)
+    began = {e.fact.job: e.at for e in record.events if isinstance(e.fact, AttemptPlanned)}
     lost = [f for f in facts if isinstance(f, AttemptEnded) and f.ending == "lost"]
-    assert all(fact.seconds >= 0 for fact in lost)
+    for fact in lost:
+        died = next(at for at in deaths if at >= began[fact.job] - SLACK)
+        assert 0 <= fact.seconds <= died - began[fact.job] + SLACK, fact
     assert not any(record.folder.spool.glob("*.t*")), "a job folder was left behind"

@@ -1,5 +1,6 @@
 """The engine on the fake compute: retries, fences, refunds, cancellation, leases."""
 
+import os
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -7,9 +8,11 @@ from pathlib import Path
 
 import pytest
 
+from rsi_master.core.action import OS
 from rsi_master.core.errors import PolicyDenied
 from rsi_master.core.experiment import AttemptEnded, AttemptFenced, AttemptPlanned, Experiment
 from rsi_master.core.job import Ending, Job, JobStatus
+from rsi_master.core.run import GuidanceGiven, OwnerStarted
 from rsi_master.core.score import EvaluationResult, Split
 from rsi_master.expos.books import CHECKS
 from rsi_master.testing.compute import FakeCompute
@@ -175,6 +178,60 @@ def test_a_late_result_of_a_lost_attempt_is_fenced_and_ignored(rig: Rig) -> None
     for _ in range(3):
         rig.tick()
     assert len(rig.facts(AttemptFenced)) == 1
+
+
+def forgotten(rig: Rig) -> Experiment:
+    """A training that the engine does not know any more, and that left no sign of life."""
+    experiment = started(rig)
+    until(rig, lambda: experiment.running() is not None)
+    (attempt,) = experiment.attempts
+    while rig.compute.poll(attempt.planned.job).state == "running":
+        rig.compute.wait(0.01)
+    steered(rig).hidden.add(attempt.planned.job)
+    for path in rig.compute.output(attempt.planned.job).iterdir():
+        path.unlink()
+    return experiment
+
+
+def later(rig: Rig, seconds: float, owner: bool = False) -> None:
+    """An event after some time; with `owner` it is that of the next owner, or of a visitor."""
+    rig.clock.at += seconds
+    came = OwnerStarted(resumed=True, tier="none", platform="rig")
+    rig.ledger.append(OS, (came if owner else GuidanceGiven(text="go on"),)).wait()
+
+
+@pytest.mark.parametrize(("sign", "charged"), [(None, 2.0), (1.0, 2.0), (3.0, 3.0)])
+def test_a_lost_attempt_costs_nothing_for_the_time_between_owners(
+    rig: Rig, sign: float | None, charged: float
+) -> None:
+    experiment = forgotten(rig)
+    assert experiment.queued is not None and experiment.queued.seconds > 2 * charged
+    (attempt,) = experiment.attempts
+    if sign is not None:
+        metrics = rig.compute.output(attempt.planned.job) / "metrics.jsonl"
+        metrics.write_text("")
+        os.utime(metrics, (attempt.at + sign, attempt.at + sign))
+    later(rig, 2.0)
+    later(rig, 3600.0, owner=True)
+    later(rig, 1.0)
+    later(rig, 7200.0, owner=True)
+    rig.clock.at += 5.0
+    rig.settle()
+    assert endings(experiment) == [("t1", "lost"), ("t2", "ok"), ("e1", "ok")]
+    assert attempt.ended is not None and attempt.ended.seconds == charged
+
+
+def test_an_attempt_that_its_own_owner_lost_costs_the_time_until_then_over_a_pause_too(
+    rig: Rig,
+) -> None:
+    experiment = forgotten(rig)
+    rig.operator().act("run.pause", reason="a look around")
+    rig.clock.at += 1.0
+    rig.operator().act("run.resume")
+    rig.clock.at += 2.0
+    rig.settle()
+    (attempt, *_) = experiment.attempts
+    assert attempt.ended is not None and attempt.ended.seconds == 3.0
 
 
 def test_cancelling_stops_the_job_and_what_it_used_stays_spent(rig: Rig) -> None:

@@ -97,6 +97,17 @@ def test_the_wall_clock_counts_owners_at_work_and_not_the_time_between() -> None
     assert state.wall(1005.0) == 1.0 + 5.0
 
 
+def test_an_open_attempt_is_left_once_by_the_owner_that_planned_it() -> None:
+    planned = tape.events((OWNER, tape.queued("a"), tape.planned("a"), tape.worker("w1")))
+    visit = tape.events((OWNER, tape.worker("w2")), 1000)
+    resumed = tape.events((OWNER, tape.attempted("a", ending="lost"), tape.planned("a", 2)), 2000)
+    state = State.replay(CONTRACT, (*planned, *visit, *resumed))
+    assert [attempt.left for attempt in state.experiments["a"].attempts] == [3.0, None]
+    for event in tape.events((OWNER, OWNER), 3000):
+        state.apply(event)
+    assert [attempt.left for attempt in state.experiments["a"].attempts] == [3.0, 2002.0]
+
+
 def test_data_and_ownership_are_found_by_name() -> None:
     state = replay(*HISTORY)
     assert [e.id for e in state.owned("w1")] == ["a", "b"]

@@ -186,10 +186,12 @@ class IntegritySet(Fact):
 
 @dataclass
 class Attempt:
-    """One planned attempt and, once known, its end."""
+    """One planned attempt and, once known, its end. `left` is when the owner that planned it
+    recorded its last event, known once another one has come while the attempt was open."""
 
     planned: AttemptPlanned
     at: float = 0.0
+    left: float | None = None
     ended: AttemptEnded | None = None
     fenced: bool = False
 

@@ -69,7 +69,6 @@ class State:
     opened: RunOpened | None = None
     owners: int = 0
     owner_since: float | None = None
-    former_owner_until: float = 0.0
     wall_before: float = 0.0
     position: int = -1
     at: float = 0.0
@@ -108,7 +107,7 @@ class State:
     def apply(self, event: Event) -> None:
         """Fold one event."""
         if isinstance(event.fact, OwnerStarted):
-            self.former_owner_until = self.at
+            self._leave_attempts()
         if isinstance(event.fact, OwnerStarted | RunPaused | RunFinished):
             self.wall_before = self.wall(self.at)
         self.position = event.position
@@ -315,6 +314,14 @@ class State:
         self.finished = fact
         self.owner_since = None
         self.books.held.clear()
+
+    def _leave_attempts(self) -> None:
+        """Another owner comes: open attempts that have not been left yet are left at the last event
+        so far. Later owners, those of one action too, change nothing about it."""
+        for experiment in self.experiments.values():
+            attempt = experiment.running()
+            if attempt is not None and attempt.left is None:
+                attempt.left = self.at
 
     def _experiment(self, name: str) -> Experiment:
         return self.experiments.setdefault(name, Experiment(name, None))

@@ -322,13 +322,11 @@ class Engine:
     def _lost(self, experiment: Experiment, attempt: Attempt, detail: str) -> AttemptEnded:
         """The end of an attempt that nobody measured: it is charged up to its last sign of life,
         at most what was left for it."""
-        state, planned = self._plant.state, attempt.planned
-        until = self._plant.clock.now()
-        if attempt.at < (state.owner_since or 0.0):
-            signs = [state.former_owner_until, attempt.at]
-            if planned.stage == "train":
-                signs.append(last_sign(self._plant.compute.output(planned.job)))
-            until = max(signs)
+        planned, until = attempt.planned, attempt.left
+        if until is None:
+            until = self._plant.clock.now()
+        elif planned.stage == "train":
+            until = max(until, last_sign(self._plant.compute.output(planned.job)))
         seconds = min(max(0.0, until - attempt.at), self._left(experiment, planned.stage))
         status = JobStatus(name=planned.job, state="unknown", seconds=seconds)
         return self._ended(attempt, status, "lost", detail)
