@@ -7,7 +7,7 @@ import subprocess
 import sys
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import pytest
@@ -141,8 +141,8 @@ def alive(pid: int) -> bool:
     return state not in ("Z", "X")
 
 
-def balanced(record: Record, deaths: list[float]) -> None:
-    """Nothing lost, nothing counted twice, and nobody charged for the time after a death."""
+def balanced(record: Record, deaths: Sequence[float]) -> None:
+    """Nothing lost, nothing counted twice, nothing charged for the time after an owner's death."""
     state = record.state
     assert state.finished is not None
     assert state.finished.outcome == "champion"
@@ -167,8 +167,10 @@ def balanced(record: Record, deaths: list[float]) -> None:
     probes = sum(fact.seconds for fact in facts if isinstance(fact, ProbeRecorded | ProbeFailed))
     assert state.books.spent.device_seconds == pytest.approx(attempts + claims + probes)
     began = {e.fact.job: e.at for e in record.events if isinstance(e.fact, AttemptPlanned)}
-    lost = [f for f in facts if isinstance(f, AttemptEnded) and f.ending == "lost"]
-    for fact in lost:
-        died = next(at for at in deaths if at >= began[fact.job] - SLACK)
-        assert 0 <= fact.seconds <= died - began[fact.job] + SLACK, fact
+    for event in record.events:
+        fact = event.fact
+        if isinstance(fact, AttemptEnded) and fact.ending == "lost":
+            since = began[fact.job]
+            until = next((at for at in deaths if since <= at < event.at), event.at)
+            assert 0 <= fact.seconds <= until - since + SLACK, fact
     assert not any(record.folder.spool.glob("*.t*")), "a job folder was left behind"

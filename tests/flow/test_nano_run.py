@@ -59,7 +59,7 @@ attempts_per_experiment = 6
 
 def test_three_kills_while_it_really_trains(tmp_path: Path) -> None:
     folder, home = created(tmp_path, contract())
-    owner_is_killed(folder, home)
+    death = owner_is_killed(folder, home)
     process = owner(folder, home)
     with descendants(process) as family:
         kill_job(folder, process.pid)
@@ -67,7 +67,7 @@ def test_three_kills_while_it_really_trains(tmp_path: Path) -> None:
         assert process.wait(PATIENCE) == 0
     assert gone(family)
     record = read(folder)
-    balanced(record)
+    balanced(record, (death,))
     assert check(folder).flaws == ()
     endings = [
         a.ended.ending for e in record.state.experiments.values() for a in e.attempts if a.ended
@@ -84,13 +84,16 @@ def owner(folder: RunFolder, home: Home) -> "subprocess.Popen[bytes]":
     )
 
 
-def owner_is_killed(folder: RunFolder, home: Home) -> None:
+def owner_is_killed(folder: RunFolder, home: Home) -> float:
+    """Kill an owner that trains; when it was dead."""
     process = owner(folder, home)
     with descendants(process) as family:
         until(lambda: training(folder) is not None, process)
         process.send_signal(signal.SIGKILL)
         process.wait(PATIENCE)
+        death = time.time()
     assert gone(family), "the owner is dead and something of it lives"
+    return death
 
 
 def kill_job(folder: RunFolder, owner_pid: int) -> None:
