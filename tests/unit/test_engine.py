@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from rsi_master.core.action import OS
-from rsi_master.core.errors import PolicyDenied
+from rsi_master.core.errors import PolicyDenied, Refused
 from rsi_master.core.experiment import AttemptEnded, AttemptFenced, AttemptPlanned, Experiment
 from rsi_master.core.job import Ending, Job, JobStatus
 from rsi_master.core.run import GuidanceGiven, OwnerStarted
@@ -20,10 +20,18 @@ from rsi_master.testing.rig import Rig, sketch_contract
 
 
 class SteeredCompute(FakeCompute):
-    """An engine that forgets the jobs in `hidden` and says of those in `endings` how they ended."""
+    """An engine that forgets the jobs in `hidden`, says of those in `endings` how they ended, and
+    takes none of those in `unwanted`."""
 
     hidden: set[str]
     endings: dict[str, Ending]
+    unwanted: set[str]
+
+    def submit(self, job: Job) -> None:
+        """Start the job, unless a test does not want it."""
+        if job.name in self.unwanted:
+            raise Refused("JOB_CLASS", f"job {job.name}: not here")
+        super().submit(job)
 
     def poll(self, name: str) -> JobStatus:
         """What a test wants to be known of the job."""
@@ -38,7 +46,7 @@ class SteeredCompute(FakeCompute):
 @pytest.fixture
 def rig(tmp_path: Path) -> Iterator[Rig]:
     rig = Rig(tmp_path, compute=SteeredCompute)
-    steered(rig).hidden, steered(rig).endings = set(), {}
+    steered(rig).hidden, steered(rig).endings, steered(rig).unwanted = set(), {}, set()
     rig.score_base()
     yield rig
     for law in CHECKS:
@@ -86,6 +94,28 @@ def test_a_training_that_works_is_accepted_scored_and_settled(rig: Rig) -> None:
     assert (books.spent.experiments, books.spent.evaluations) == (1, 4)
 
 
+def test_what_the_engine_refuses_is_a_failed_attempt_and_the_owner_goes_on(rig: Rig) -> None:
+    experiment = started(rig)
+    steered(rig).unwanted.add(f"{experiment.id}.t1")
+    rig.settle()
+    assert endings(experiment) == [("t1", "refused"), ("t2", "ok"), ("e1", "ok")]
+    refused = experiment.attempts[0].ended
+    assert refused is not None
+    assert (refused.seconds, refused.log) == (0.0, None)
+    assert refused.detail == f"JOB_CLASS: job {experiment.id}.t1: not here"
+
+
+def test_what_the_engine_always_refuses_costs_no_trial(rig: Rig) -> None:
+    experiment = started(rig)
+    tries = rig.contract.policy.attempts_per_experiment
+    steered(rig).unwanted |= {f"{experiment.id}.t{fence}" for fence in range(1, tries + 1)}
+    rig.settle()
+    assert endings(experiment) == [(f"t{fence}", "refused") for fence in range(1, tries + 1)]
+    assert experiment.ended is not None and experiment.ended.reason == "INFRASTRUCTURE"
+    assert refunded(rig, experiment)
+    assert rig.compute.free_devices() == rig.contract.devices.slots
+
+
 def test_every_attempt_is_planned_before_the_engine_hears_of_it(rig: Rig) -> None:
     submitted: list[int] = []
     submit = rig.compute.submit
@@ -124,7 +154,7 @@ def test_retries_are_bounded_and_the_trial_is_refunded(rig: Rig) -> None:
 def test_a_refunded_trial_can_be_tried_again_and_a_used_one_can_not(tmp_path: Path) -> None:
     contract = sketch_contract(policy={"attempts_per_experiment": 1})
     rig = Rig(tmp_path, contract, compute=SteeredCompute)
-    steered(rig).hidden, steered(rig).endings = set(), {}
+    steered(rig).hidden, steered(rig).endings, steered(rig).unwanted = set(), {}, set()
     try:
         data = rig.add()
         node = rig.open_worker(data, experiments=1)

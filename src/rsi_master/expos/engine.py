@@ -166,10 +166,22 @@ class Engine:
         with self._lock:
             ticket = plant.ledger.append(OS, (planned,))
         ticket.wait()
-        if job is not None:
-            plant.compute.submit(job)
-            return
-        self._scoring.begin(name, self._checkpoint_of(experiment), seconds)
+        try:
+            if job is not None:
+                plant.compute.submit(job)
+            else:
+                self._scoring.begin(name, self._checkpoint_of(experiment), seconds)
+        except RsiError as problem:
+            self._refused(plant.state.experiments[experiment.id], problem)
+
+    def _refused(self, experiment: Experiment, problem: RsiError) -> None:
+        """What the engine does not run is an attempt that failed, and no end of the owner."""
+        detail = clean(f"{problem.code}: {problem.message}")
+        with self._lock:
+            attempt = experiment.running()
+            assert attempt is not None, "it was planned a moment ago"
+            status = JobStatus(name=attempt.planned.job, state="ended")
+            self._append(attempt_ended(attempt, status, "refused", detail, log=None))
 
     def _job(self, queued: ExperimentQueued, name: str, seconds: float) -> Job | None:
         """The job of an attempt; a recipe that cannot make one fails its experiment."""
