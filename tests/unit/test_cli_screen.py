@@ -20,6 +20,7 @@ from rsi_master.core.graph import (
     WorkerCreated,
     WorkerFinalised,
 )
+from rsi_master.core.job import Tier
 from rsi_master.core.run import (
     ClaimOpened,
     FinishAsked,
@@ -111,6 +112,26 @@ def test_the_board_shows_directions_jobs_and_what_is_left(tmp_path: Path) -> Non
     assert "45 s used, 45 s left" in text
     assert "try direct answers" in text
     assert "step 10 of 40 (25 %)" in text
+
+
+@pytest.mark.parametrize(
+    ("tiers", "told", "warned"),
+    [
+        (("namespaces",), "jobs run under 'namespaces'", False),
+        (("none",), "jobs run under 'none'", True),
+        (("namespaces", "none"), "jobs run under 'none'", True),
+        (("none", "namespaces"), "jobs run under 'namespaces', the weakest so far is 'none'", True),
+    ],
+)
+def test_the_board_tells_the_isolation_of_this_owner_and_the_weakest(
+    tmp_path: Path, tiers: tuple[Tier, ...], told: str, warned: bool
+) -> None:
+    facts = [OwnerStarted(resumed=True, tier=tier, platform="linux") for tier in tiers]
+    then = State.replay(CONTRACT, events(facts))
+    text = printed(Board("told", CONTRACT, then, 5.0, Pulse(tmp_path)))
+    (line,) = [one for one in text.splitlines() if "isolation" in one]
+    assert line.split("isolation")[1].strip() == told
+    assert ("NOT ISOLATED" in text) == warned
 
 
 @pytest.mark.parametrize("metrics", ["", "no json\n", '{"loss": 1}\n', "[1]\n", '{"step": -1}\n'])

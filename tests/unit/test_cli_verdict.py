@@ -1,10 +1,6 @@
-from rsi_master.core.action import OS
-from rsi_master.core.event import Event
-from rsi_master.core.job import Tier
-from rsi_master.core.run import OwnerStarted
 from rsi_master.expos.order import Flaw
 from rsi_master.expos.verify import Report
-from rsi_master.interfaces.verdict import text, weakest
+from rsi_master.interfaces.verdict import text
 
 SOUND = Report(
     origin="demo-1",
@@ -16,20 +12,6 @@ SOUND = Report(
     flaws=(),
 )
 KEY = "rsi-master+0a1b2c3d, this installation's own"
-
-
-def owners(*tiers: Tier) -> list[Event]:
-    return [
-        Event(
-            position=at,
-            id="e",
-            at=1.0,
-            contract="c",
-            caller=OS,
-            fact=OwnerStarted(resumed=at > 0, tier=tier, platform="linux"),
-        )
-        for at, tier in enumerate(tiers)
-    ]
 
 
 def test_a_whole_record_says_who_vouches_and_what_no_head_covers() -> None:
@@ -55,9 +37,3 @@ def test_findings_are_one_a_line_and_come_first() -> None:
 
 def test_without_isolation_the_first_line_says_so() -> None:
     assert text(SOUND, "none", KEY).startswith("NOT ISOLATED")
-
-
-def test_the_weakest_owner_counts() -> None:
-    assert weakest(owners("namespaces", "none", "landlock")) == "none"
-    assert weakest(owners("namespaces")) == "namespaces"
-    assert weakest([]) is None

@@ -6,8 +6,10 @@ from typing import Any, cast
 
 import pytest
 
+from rsi_master.core.action import OS
 from rsi_master.core.errors import PolicyDenied
 from rsi_master.core.recipe import effective_digest
+from rsi_master.core.run import OwnerStarted
 from rsi_master.domains.training.grpo import GrpoSpec
 from rsi_master.domains.training.lifecycle import RecipeTrainer
 from rsi_master.domains.training.rejection import RejectionSpec
@@ -75,3 +77,24 @@ def test_a_program_of_the_run_takes_the_place_of_a_verifier_that_is_missing(rig:
     queued = queued.model_copy(update={"recipe": plain.model_dump(mode="json")})
     job = RecipeTrainer(rig.recipes, "benchmark:verifier").job(queued, "a.t1", ("base",), 9.0)
     assert (job.judge, job.config["verifier"]) == (None, "benchmark:verifier")
+
+
+def test_a_judged_training_is_asked_for_walls_where_it_runs(rig: Rig) -> None:
+    """The engine of a rig starts no judges, as that of an owner without walls."""
+    rig.score_base()
+    data = rig.add("sketch/prompts")
+    node = rig.open_worker(data)
+    verify = add(rig, "verifier", VERIFY, prompt="p", answer="a", points=1)
+    name = submit(rig, node, data, verifier=verify)
+    rig.ledger.append(OS, (OwnerStarted(resumed=True, tier="none", platform="rig"),)).wait()
+    with pytest.raises(PolicyDenied, match="and here holds 'none'"):
+        submit(rig, node, data, verifier=verify, steps=2)
+    rig.settle()
+    ended = rig.state.experiments[name].ended
+    assert ended is not None
+    assert (ended.lifecycle, ended.reason, ended.spent.experiments) == (
+        "failed",
+        "INFRASTRUCTURE",
+        0,
+    )
+    assert "NO_JUDGE" in ended.detail and "starts no judges" in ended.detail

@@ -6,6 +6,7 @@ from typing import Any, cast
 
 import pytest
 
+from rsi_master.core.action import OS
 from rsi_master.core.artifact import Row
 from rsi_master.core.contract import Contract
 from rsi_master.core.dataset import DatasetRefused, DatasetRegistered
@@ -13,7 +14,7 @@ from rsi_master.core.errors import Misuse, OverBudget, PolicyDenied
 from rsi_master.core.event import Event
 from rsi_master.core.making import MakingEnded
 from rsi_master.core.program import ProgramAdded
-from rsi_master.core.run import ActionDenied, ActionSettled
+from rsi_master.core.run import ActionDenied, ActionSettled, OwnerStarted
 from rsi_master.core.state import State
 from rsi_master.domains.data.actions import DatasetView, RefusedView
 from rsi_master.domains.data.made import FailedRunView
@@ -191,10 +192,22 @@ def test_no_more_programs_than_the_contract_permits(tmp_path: Path) -> None:
 
 def test_without_walls_nothing_of_an_agent_runs(tmp_path: Path) -> None:
     rig = Rig(tmp_path, contract(), tier="none")
-    with pytest.raises(PolicyDenied, match="and this run has 'none'"):
+    with pytest.raises(PolicyDenied, match="and here holds 'none'"):
         add(rig)
     assert denials(rig) == ["walls"]
     rig.close()
+
+
+def test_the_walls_are_those_of_the_present_owner(rig: Rig) -> None:
+    short, data = add(rig).id, rig.add()
+    for tier in ("none", "landlock"):
+        came = OwnerStarted.model_validate({"resumed": True, "tier": tier, "platform": "rig"})
+        rig.ledger.append(OS, (came,)).wait()
+        if tier == "none":
+            with pytest.raises(PolicyDenied, match="and here holds 'none'"):
+                rig.main().act("data.transform", dataset=data, program=short)
+    assert denials(rig) == ["walls"]
+    assert add(rig, "verifier", VERIFY).kind == "verifier"
 
 
 def test_a_finalised_worker_adds_and_uses_none(rig: Rig) -> None:

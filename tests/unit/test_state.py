@@ -1,11 +1,13 @@
 """The state: a fold over events, the same for the same events."""
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from rsi_master.core.action import Amounts
 from rsi_master.core.event import Fact
 from rsi_master.core.facts import CODEC
+from rsi_master.core.job import Tier
 from rsi_master.core.run import ActionIntended, ActionSettled, OwnerStarted
 from rsi_master.core.state import State
 from rsi_master.testing import tape
@@ -106,6 +108,22 @@ def test_an_open_attempt_is_left_once_by_the_owner_that_planned_it() -> None:
     for event in tape.events((OWNER, OWNER), 3000):
         state.apply(event)
     assert [attempt.left for attempt in state.experiments["a"].attempts] == [3.0, 2002.0]
+
+
+@pytest.mark.parametrize(
+    ("tiers", "present", "weakest"),
+    [
+        ((), None, None),
+        (("namespaces",), "namespaces", "namespaces"),
+        (("namespaces", "none", "landlock"), "landlock", "none"),
+        (("landlock", "namespaces"), "namespaces", "landlock"),
+    ],
+)
+def test_the_isolation_is_that_of_the_present_owner_and_the_weakest_counts(
+    tiers: tuple[Tier, ...], present: Tier | None, weakest: Tier | None
+) -> None:
+    state = replay(*(OwnerStarted(resumed=True, tier=tier, platform="here") for tier in tiers))
+    assert (state.tier, state.weakest) == (present, weakest)
 
 
 def test_data_and_ownership_are_found_by_name() -> None:

@@ -24,6 +24,11 @@ MODELS: Final = (
 STRENGTH: dict[Tier, int] = {"none": 0, "landlock": 1, "namespaces": 2, "host": 3}
 
 
+def weaker(one: Tier | None, other: Tier) -> Tier:
+    """The weaker of two tiers; None is none so far."""
+    return other if one is None or STRENGTH[other] < STRENGTH[one] else one
+
+
 class Resources(Value):
     """What a job may use: whole devices for at most `seconds` of wall clock."""
 

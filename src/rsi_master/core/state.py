@@ -34,6 +34,7 @@ from rsi_master.core.graph import (
     WorkerCreated,
     WorkerFinalised,
 )
+from rsi_master.core.job import Tier, weaker
 from rsi_master.core.making import MakingEnded
 from rsi_master.core.probe import ProbeFailed, ProbeRecorded
 from rsi_master.core.program import JOB, ProgramAdded
@@ -60,6 +61,7 @@ from rsi_master.core.run import (
 class State:
     """All that the record says at one position. Mutable, written by `apply` alone.
 
+    `tier` is the isolation under the present owner, `weakest` the weakest under any owner so far.
     `choice` is the last thing that Main decided. `submissions` counts datasets offered to the scan,
     programs added, and jobs of programs that failed: each such job is one of them.
     """
@@ -69,6 +71,8 @@ class State:
     opened: RunOpened | None = None
     owners: int = 0
     owner_since: float | None = None
+    tier: Tier | None = None
+    weakest: Tier | None = None
     wall_before: float = 0.0
     position: int = -1
     at: float = 0.0
@@ -158,6 +162,8 @@ class State:
     def _(self, fact: OwnerStarted) -> None:
         self.owners += 1
         self.owner_since = self.at
+        self.tier = fact.tier
+        self.weakest = weaker(self.weakest, fact.tier)
 
     @_fold.register
     def _(self, fact: ActionIntended) -> None:

@@ -1,4 +1,5 @@
-"""What several domains ask before something begins: of a Worker, a checkpoint, the budget."""
+"""What several domains ask before something begins: of a Worker, a checkpoint, the budget, the
+isolation."""
 
 from collections.abc import Callable, Iterable
 
@@ -23,6 +24,15 @@ def wall_clock_is_left(question: Question) -> str | None:
     if state.wall(state.at) <= limit:
         return None
     return f"the wall clock of {limit:g} s is over; finalise"
+
+
+def walled(question: Question) -> str | None:
+    """The isolation under the present owner holds agents' code; under `none` it would be the
+    agent's shell, whatever held under former owners."""
+    tier = question.state.tier
+    if tier not in (None, "none"):
+        return None
+    return f"agents' code runs under the tiers 'namespaces' and 'landlock', and here holds {tier!r}"
 
 
 def checkpoint_is_open(question: Question) -> str | None:

@@ -17,7 +17,6 @@ from rsi_master.core.score import PairedDifference, SplitScore
 from rsi_master.core.state import State
 from rsi_master.expos.notes import Note
 from rsi_master.interfaces import words
-from rsi_master.interfaces.verdict import weakest
 from rsi_master.research.allocation import directions
 
 
@@ -64,7 +63,7 @@ def ending(record: Record) -> Ending:
         run=folder.id,
         outcome=finished.outcome if finished else "unfinished",
         reason=finished.reason if finished else "the run can go on",
-        tier=weakest(record.events),
+        tier=state.weakest,
         champion=champion,
         champion_score=result.champion if result else None,
         base_score=result.base if result else None,

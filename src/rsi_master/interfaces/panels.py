@@ -38,9 +38,9 @@ class Figure:
 
 
 def head(name: str, state: State, how: str) -> Text:
-    """The name of the run and how it stands, under a warning where jobs are not confined."""
+    """The name of the run and how it stands, under a warning where jobs were not confined."""
     found = Text(no_wrap=True, overflow="ellipsis")
-    if state.opened and state.opened.tier == "none":
+    if state.weakest == "none":
         found.append("NOT ISOLATED: this run makes no claim about integrity\n", "bold red")
     return found.append(name, "bold").append(f" is {how} (intervals: 95 %)")
 
@@ -105,8 +105,9 @@ def jobs(
 def _reached(contract: Contract, state: State) -> Iterator[Figure]:
     base, best = state.experiments.get(BASE), best_on_dev(state)
     yield Figure("target", contract.target, 2)
-    if state.opened is not None:
-        yield Figure("isolation", f"jobs run under '{state.opened.tier}'", 4)
+    if state.tier is not None:
+        worse = "" if state.weakest == state.tier else f", the weakest so far is '{state.weakest}'"
+        yield Figure("isolation", f"jobs run under '{state.tier}'{worse}", 4)
     yield Figure("base", f"dev {words.split(base.score('dev') if base else None)}", 0)
     if best is not None:
         owner = f"{words.short(best.id)} of {best.worker()}"

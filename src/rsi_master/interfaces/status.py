@@ -17,7 +17,6 @@ from rsi_master.interfaces import client, ending
 from rsi_master.interfaces.board import Board
 from rsi_master.interfaces.pulse import Pulse
 from rsi_master.interfaces.standing import best_on_dev, standing, working
-from rsi_master.interfaces.verdict import weakest
 
 Standing = Literal["running", "paused", "stopped half-way", "finished"]
 
@@ -101,7 +100,7 @@ class Glance:
         return Status(
             run=record.folder.id,
             standing=self.standing(),
-            tier=weakest(record.events),
+            tier=state.weakest,
             target=record.contract.target,
             events=len(record.events),
             base=base.score("dev") if base else None,

@@ -1,12 +1,11 @@
 """What verification found, in words."""
 
-from collections.abc import Iterable
+import contextlib
 
 from rsi_master.app.folder import RunFolder
 from rsi_master.app.reader import follow
 from rsi_master.core.errors import RsiError
-from rsi_master.core.event import Event
-from rsi_master.core.job import STRENGTH, Tier
+from rsi_master.core.job import Tier, weaker
 from rsi_master.core.run import OwnerStarted
 from rsi_master.expos.verify import Report
 from rsi_master.interfaces import words
@@ -34,21 +33,12 @@ def text(report: Report, tier: Tier | None, key: str) -> str:
     return "\n".join(lines)
 
 
-def weakest(events: Iterable[Event]) -> Tier | None:
-    """The weakest isolation tier under which any owner worked on the run."""
-    tiers = [event.fact.tier for event in events if isinstance(event.fact, OwnerStarted)]
-    if not tiers:
-        return None
-    found: Tier = min(tiers, key=lambda tier: STRENGTH[tier])
-    return found
-
-
 def tier_of(folder: RunFolder) -> Tier | None:
-    """The weakest tier as far as the events can be read; verification names what cannot."""
-    readable: list[Event] = []
-    try:
+    """The weakest isolation tier under which any owner worked on the run, as far as the events can
+    be read; verification names what cannot."""
+    found: Tier | None = None
+    with contextlib.suppress(RsiError):
         for event in follow(folder):
-            readable.append(event)
-    except RsiError:
-        return weakest(readable)
-    return weakest(readable)
+            if isinstance(event.fact, OwnerStarted):
+                found = weaker(found, event.fact.tier)
+    return found

@@ -34,6 +34,7 @@ from rsi_master.expos.standing import (
     wall_clock_is_left,
     worker_is_active,
 )
+from rsi_master.expos.standing import walled as walled
 
 EVERYBODY = (Role.MAIN, Role.WORKER, Role.REVIEWER, Role.OPERATOR)
 TOLD_CHARS: Final = 120
@@ -267,14 +268,6 @@ def _permitted(question: Question) -> str | None:
     if not most:
         return "the contract permits no programs; its key policy.programs says how many"
     return None if used < most else f"the contract permits {most} programs and all are added"
-
-
-def walled(question: Question) -> str | None:
-    """The isolation of the run holds a program; under `none` it would be the agent's shell."""
-    opened = question.state.opened
-    if opened is None or opened.tier != "none":
-        return None
-    return "agents' code runs under the tiers 'namespaces' and 'landlock', and this run has 'none'"
 
 
 def _new(question: Question) -> str | None:

@@ -204,6 +204,7 @@ def domain(recipes: Sequence[Recipe]) -> Domain:
             Rule("demonstrations", submit, rules.demonstrations_have_a_use),
             Rule("verifier", submit, rules.verifier_is_there),
             Rule("judge", submit, rules.judge_is_there),
+            Rule("walls", submit, rules.judge_is_walled),
             *(rule for one in (submit, Merge) for rule in _after(one)),
             Rule("scope", Inspect, rules.experiment_is_in_sight),
             Rule("owner", Cancel, rules.experiment_is_own),

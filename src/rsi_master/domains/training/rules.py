@@ -11,6 +11,7 @@ from rsi_master.expos.lineage import (
     trainings,
     verification,
 )
+from rsi_master.expos.standing import walled
 
 
 def recipe_is_allowed(question: Question) -> str | None:
@@ -69,8 +70,8 @@ def verifier_is_there(question: Question) -> str | None:
 
 
 def judge_is_there(question: Question) -> str | None:
-    """A program that judges is one of the run, of a kind that the recipe asks, and behind walls."""
-    recipe, opened = question.action.recipe, question.state.opened
+    """A program that judges is one of the run, of a kind that the recipe asks."""
+    recipe = question.action.recipe
     program = recipe.judge
     if program is None:
         return None
@@ -80,9 +81,12 @@ def judge_is_there(question: Question) -> str | None:
     if known.kind not in recipe.judged_by:
         wanted = " or a ".join(recipe.judged_by)
         return f"program {program[:19]} is a {known.kind}, and {recipe.name} asks a {wanted}"
-    if opened is not None and opened.tier == "none":
-        return "agents' code runs under the tiers 'namespaces' and 'landlock', and here is 'none'"
     return None
+
+
+def judge_is_walled(question: Question) -> str | None:
+    """A program that judges runs behind walls."""
+    return walled(question) if question.action.recipe.judge is not None else None
 
 
 def merging_is_allowed(question: Question) -> str | None:
