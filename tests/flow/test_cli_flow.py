@@ -22,7 +22,8 @@ from rsi_master.agents.playbook.reviewer import ReviewerPlaybook
 from rsi_master.app import start
 from rsi_master.app.folder import RunFolder
 from rsi_master.app.reader import read
-from rsi_master.core.run import TurnRole
+from rsi_master.core.making import MakingEnded
+from rsi_master.core.run import ActionSettled, TurnRole
 from rsi_master.interfaces import words
 from rsi_master.interfaces.cli import main
 from rsi_master.interfaces.ending import ending
@@ -47,6 +48,22 @@ worker = SketchWorker([{"steps": 300, "pause": 0.05}])
 start.playbook = lambda: {"main": MainPlaybook(), "reviewer": ReviewerPlaybook(), "worker": worker}
 sys.exit(main(sys.argv[1:]))
 """
+SLOW_DISK = """
+import time
+from rsi_master.expos import making
+
+def slowly(*arguments, ended=making.ended):
+    time.sleep(2)
+    return ended(*arguments)
+
+making.ended = slowly
+"""
+ENDLESS = (
+    "kind=verifier",
+    "title=endless",
+    "source=def verify(prompt, answer):\n    while True: pass\n",
+    'tests=[{"prompt": "p", "answer": "a", "points": 1}]',
+)
 
 
 @pytest.fixture(scope="module")
@@ -366,6 +383,40 @@ def test_a_run_is_stopped_visited_and_resumed(
     assert said("verify")[0] == 0
 
 
+def test_a_stop_pays_the_job_that_an_action_waits_for_and_leaves_no_job_behind(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The owner's disk is slow where the end of the job is stored, so that it is still out when the
+    owner has told everybody."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("RSI_HOME", str(tmp_path / "home"))
+    Path("sketch.toml").write_text(sketch("stopped") + "programs = 1\n", encoding="utf-8")
+    with owner("run", "sketch.toml", before=SLOW_DISK) as running:
+        asked = subprocess.Popen(
+            [sys.executable, "-m", "rsi_master", "act", "program.add", "--as-operator", *ENDLESS],
+            stdout=subprocess.DEVNULL,
+        )
+        folder = newest(tmp_path / "runs")
+        limit = time.monotonic() + 30
+        while not (list(folder.spool.glob("make-*")) and list(folder.spool.glob("*.t1"))):
+            assert time.monotonic() < limit and asked.poll() is None
+            time.sleep(0.05)
+        time.sleep(0.5)
+        running.send_signal(signal.SIGINT)
+        _, told = running.communicate(timeout=60)
+        assert running.returncode == 130, told
+        asked.wait(30)
+    record = read(folder)
+    (made,) = [event.fact for event in record.events if isinstance(event.fact, MakingEnded)]
+    assert made.ending == "cancelled" and made.seconds > 0
+    settled = [e.fact for e in record.events if isinstance(e.fact, ActionSettled)]
+    (paid,) = [fact for fact in settled if fact.intent == made.intent]
+    assert (paid.outcome, paid.spent.device_seconds) == ("done", made.seconds)
+    assert record.state.intents == {}
+    assert [path.name for path in folder.spool.glob("*.t*")] == []
+    assert [path.name for path in folder.spool.glob("make-*")] == []
+
+
 def test_a_run_that_was_moved_goes_on_where_it_lies(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -405,10 +456,11 @@ def brisk() -> dict[TurnRole, Agent]:
 
 
 @contextlib.contextmanager
-def owner(*words: str, steps: int = 300) -> Iterator["subprocess.Popen[str]"]:
-    """A run in a process of its own, once its first experiment, of so many steps, is submitted."""
+def owner(*words: str, steps: int = 300, before: str = "") -> Iterator["subprocess.Popen[str]"]:
+    """A run in a process of its own, once its first experiment, of so many steps, is submitted;
+    `before` is done there first."""
     with subprocess.Popen(
-        [sys.executable, "-c", SLOW.replace("300", str(steps)), *words],
+        [sys.executable, "-c", before + SLOW.replace("300", str(steps)), *words],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,

@@ -217,6 +217,22 @@ def test_closing_interrupts_what_is_under_way(stage: Stage) -> None:
     assert stage.outcomes() == [("w1", "interrupted")]
 
 
+def test_a_turn_that_fails_for_its_token_was_taken_back_is_interrupted(stage: Stage) -> None:
+    gate = threading.Event()
+
+    def acting(_ask: Ask, session: Session) -> None:
+        assert gate.wait(10)
+        session.act("worker.current")
+
+    stage.roles["worker"].script = acting
+    stage.put(tape.worker("w1"))
+    stage.director.tick(False)
+    stage.director.revoke()
+    gate.set()
+    stage.director.close(10)
+    assert stage.outcomes() == [("w1", "interrupted")]
+
+
 def test_a_whole_run_on_fakes_ends_with_a_scored_claim(tmp_path: Path) -> None:
     """Main, Workers side by side and a Reviewer, each by its own playbook."""
     follower = LoopFollower(2)

@@ -367,6 +367,39 @@ def test_an_interrupted_attempt_is_no_failure_of_it(rig: Rig) -> None:
     assert endings(experiment) == [("t1", "interrupted"), ("t2", "ok"), ("e1", "ok")]
 
 
+@pytest.mark.parametrize(
+    ("stop", "ending"),
+    [
+        (lambda rig: rig.engine.interrupt(), "interrupted"),
+        (lambda rig: rig.engine.cancel_all("STOPPED"), "cancelled"),
+    ],
+)
+def test_a_stop_keeps_the_log_of_what_it_ends_and_leaves_no_folder(
+    rig: Rig, stop: Callable[[Rig], None], ending: Ending
+) -> None:
+    experiment = started(rig, pause=0.5)
+    until(rig, lambda: experiment.running() is not None)
+    (attempt,) = experiment.attempts
+    out = rig.compute.output(attempt.planned.job)
+    (out / "log.txt").write_text("half of it")
+    stop(rig)
+    rig.engine.close()
+    assert endings(experiment) == [("t1", ending)]
+    assert attempt.ended is not None and attempt.ended.log is not None
+    assert rig.objects.get_bytes(attempt.ended.log.digest) == b"half of it"
+    assert not out.parent.exists()
+
+
+def test_a_stop_before_the_first_round_charges_what_a_dead_owner_used(rig: Rig) -> None:
+    experiment = forgotten(rig)
+    later(rig, 2.0)
+    later(rig, 3600.0, owner=True)
+    rig.engine.interrupt()
+    (attempt,) = experiment.attempts
+    assert attempt.ended is not None
+    assert (attempt.ended.ending, attempt.ended.seconds) == ("lost", 2.0)
+
+
 def test_cancelling_all_ends_what_is_queued_and_what_trains(rig: Rig) -> None:
     data = rig.add()
     node = rig.open_worker(data)

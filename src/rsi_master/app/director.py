@@ -54,6 +54,7 @@ class Director:
         self._follower = follower
         self._agents = agents
         self._turns: dict[str, Turn] = {}
+        self._revoked = False
 
     def recover(self) -> None:
         """Turns that a former owner left open are asked again."""
@@ -84,11 +85,16 @@ class Director:
         """Whether no turn is under way."""
         return not any(turn.thread.is_alive() and turn.token for turn in self._turns.values())
 
-    def close(self, seconds: float) -> None:
-        """Take every token back and give the threads a moment to notice."""
+    def revoke(self) -> None:
+        """Take every token back; turns that fail from now on were interrupted."""
+        self._revoked = True
         for turn in self._turns.values():
             self._lab.tokens.revoke(turn.token)
             turn.token = ""
+
+    def close(self, seconds: float) -> None:
+        """Take every token back and give each thread a moment to notice."""
+        self.revoke()
         for turn in self._turns.values():
             turn.thread.join(seconds)
         with self._lab.lock:
@@ -131,8 +137,9 @@ class Director:
         try:
             self._agents[order.role].act(ask, Session(self._lab.gateway, token))
         except RsiError as problem:
-            # A pause is the operator's act: the question is asked again when the run goes on.
-            outcome = "interrupted" if problem.code == "PAUSED" else "failed"
+            # A pause or stop is no fault of the turn: it is asked again when the run goes on.
+            halted = self._revoked or problem.code == "PAUSED"
+            outcome = "interrupted" if halted else "failed"
             self._end(order, outcome, f"{problem.code}: {problem.message}")
         except Exception as problem:  # noqa: BLE001 - the boundary: recorded as a failed turn
             self._end(order, "failed", f"{type(problem).__name__}: {problem}")

@@ -1,9 +1,10 @@
 """The owner: the one process that writes a run's ledger, from opening to the end."""
 
+import contextlib
 import shlex
 import signal
 import threading
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from types import FrameType
 
 from rsi_master.adapters.compute.local import LocalCompute
@@ -22,6 +23,10 @@ from rsi_master.expos.plant import Plant
 TICK_SECONDS = 0.05
 GRACE_SHARE = 0.25
 GRACE_SECONDS = 60.0
+TURN_SECONDS = 1.0
+"""How long a turn whose token was taken back may take to end."""
+SETTLE_SECONDS = 30.0
+"""How long a stop waits for the outcome of actions whose jobs it ended."""
 
 
 class Interrupted(RsiError):
@@ -63,8 +68,7 @@ class Owner:
 
     def run(self) -> RunFinished:
         """Work until the end; raises Interrupted after a clean stop on SIGINT or SIGTERM."""
-        handlers = {s: signal.signal(s, self._stop_soon) for s in (signal.SIGINT, signal.SIGTERM)}
-        try:
+        with self._stopping():
             self._engine.score_base()
             while self._lab.state.finished is None:
                 if self._signal is not None:
@@ -73,11 +77,19 @@ class Owner:
                 self._wake.wait(TICK_SECONDS)
                 self._wake.clear()
             return self._lab.state.finished
-        finally:
-            self._director.close(1.0)
-            self._engine.close()
-            for number, handler in handlers.items():
-                signal.signal(number, handler)
+
+    @contextlib.contextmanager
+    def _stopping(self) -> Iterator[None]:
+        """Signals ask for a stop meanwhile. At the end, whatever fails: tokens are taken back, jobs
+        are ended, and actions that waited for them have the time to record what they used."""
+        with contextlib.ExitStack() as stack:
+            for number in (signal.SIGINT, signal.SIGTERM):
+                stack.callback(signal.signal, number, signal.signal(number, self._stop_soon))
+            stack.callback(self._director.close, TURN_SECONDS)
+            stack.callback(self._lab.gateway.close, SETTLE_SECONDS)
+            stack.callback(self._engine.close)
+            stack.callback(self._director.revoke)
+            yield
 
     def _round(self) -> None:
         state = self._lab.state
@@ -112,7 +124,7 @@ class Owner:
 
     def _wind_down(self, outcome: str, reason: str) -> None:
         """Take all tokens back, end what is unfinished, and finish once nothing is out."""
-        self._director.close(1.0)
+        self._director.close(TURN_SECONDS)
         self._engine.cancel_all(outcome.upper())
         self._engine.tick(starting=False)
         self._finish(outcome, reason)

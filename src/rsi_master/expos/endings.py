@@ -1,10 +1,17 @@
-"""The facts that end attempts and experiments, and what an experiment has spent by then."""
+"""The facts that end attempts and experiments, and what an experiment has used by then."""
 
 from typing import Literal
 
 from rsi_master.core.action import Amounts
 from rsi_master.core.artifact import Artifact
-from rsi_master.core.experiment import Attempt, AttemptEnded, AttemptFenced, ExperimentEnded
+from rsi_master.core.experiment import (
+    Attempt,
+    AttemptEnded,
+    AttemptFenced,
+    Experiment,
+    ExperimentEnded,
+    Stage,
+)
 from rsi_master.core.job import Ending, JobStatus
 from rsi_master.core.score import Split
 from rsi_master.core.state import State
@@ -57,6 +64,15 @@ def experiment_closed(state: State, experiment: str, step: Close) -> ExperimentE
         detail=step.detail[:DETAIL_CHARS],
         spent=spent(state, experiment, 0.0, trials=0 if step.refund else 1),
     )
+
+
+def left(state: State, experiment: Experiment, stage: Stage) -> float:
+    """Seconds of what is reserved for a stage that former attempts have not used."""
+    reserved = state.costs.scoring.device_seconds
+    if stage == "train":
+        reserved = experiment.queued.seconds if experiment.queued else 0.0
+    ended = [a.ended for a in experiment.attempts if a.planned.stage == stage]
+    return reserved - sum(end.seconds for end in ended if end is not None)
 
 
 def spent(state: State, experiment: str, more: float, trials: int) -> Amounts:

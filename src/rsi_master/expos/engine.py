@@ -5,8 +5,9 @@ called by the owner's loop; it never blocks on a job. Evaluations and probes run
 thread of their own, since the sealed process answers one request at a time.
 """
 
+import contextlib
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from concurrent.futures import Future, ThreadPoolExecutor
 
 from rsi_master.core.action import OS
@@ -25,13 +26,12 @@ from rsi_master.core.experiment import (
     ExperimentQueued,
     IntegritySet,
     Rejection,
-    Stage,
 )
 from rsi_master.core.job import Ending, Job, JobStatus
 from rsi_master.core.score import EvaluationResult
 from rsi_master.core.text import clean
 from rsi_master.expos.attempts import Begin, Close, Poll, next_step
-from rsi_master.expos.endings import attempt_ended, attempt_fenced, experiment_closed, spent
+from rsi_master.expos.endings import attempt_ended, attempt_fenced, experiment_closed, left, spent
 from rsi_master.expos.exam import Exam, Pair
 from rsi_master.expos.harvest import Harvest, last_sign
 from rsi_master.expos.maker import Maker
@@ -39,6 +39,10 @@ from rsi_master.expos.plant import Plant
 from rsi_master.expos.prober import Prober
 from rsi_master.expos.scoring import Scoring, recorded
 from rsi_master.expos.tree import remove_tree
+from rsi_master.expos.weights import base, checkpoint_of, tensors_of, weights_of
+
+DURABLE_SECONDS = 5.0
+"""How long a stop waits for the disk before it removes what is recorded."""
 
 
 class Engine:
@@ -64,11 +68,16 @@ class Engine:
         self._collected: dict[str, Future[CheckpointStored | Rejection]] = {}
 
     def close(self) -> None:
-        """Stop taking sealed work; what runs there ends with the sealed process."""
+        """Stop taking work, end what actions wait for, and remove what ended attempts left; what
+        runs in the sealed process ends with it."""
         self._plant.probing.close()
         self._maker.close()
         self._sealed_work.shutdown(wait=True, cancel_futures=True)
         self._harvesters.shutdown(wait=True, cancel_futures=True)
+        self._plant.await_end([job for _, job in self._leftover])
+        # Of a dead ledger nobody knows what is recorded: the next owner removes what can go.
+        with contextlib.suppress(Broken):
+            self._sweep(DURABLE_SECONDS)
 
     def tick(self, starting: bool = True) -> None:
         """One round: collect what ended, then start what may start."""
@@ -93,26 +102,26 @@ class Engine:
         """End every unfinished experiment, for the budget or the operator."""
         with self._lock:
             self._maker.cancel()
-            for experiment in self._plant.state.unfinished():
+            unfinished = self._plant.state.unfinished()
+            self._kill(unfinished)
+            for experiment in unfinished:
                 running = experiment.running()
-                if running is not None and running.planned.stage == "train":
-                    self._plant.compute.cancel(running.planned.job)
-                    status = self._plant.compute.poll(running.planned.job)
-                    self._append(self._ended(running, status, "cancelled", reason))
-                elif running is not None:
+                if running is not None and running.planned.stage == "evaluate":
                     continue
+                if running is not None:
+                    self._append(self._halted(experiment, running, "cancelled", reason))
                 self._append(self._closed(experiment, Close("cancelled", reason, "", False)))
 
     def interrupt(self) -> None:
         """Stop in good order: running attempts end as interrupted and are tried again later."""
         with self._lock:
-            for experiment in self._plant.state.experiments.values():
+            experiments = list(self._plant.state.experiments.values())
+            self._kill(experiments)
+            for experiment in experiments:
                 running = experiment.running()
-                if running is None:
-                    continue
-                self._plant.compute.cancel(running.planned.job)
-                status = self._plant.compute.poll(running.planned.job)
-                self._append(self._ended(running, status, "interrupted", "the owner was stopped"))
+                if running is not None:
+                    reason = "the owner was stopped"
+                    self._append(self._halted(experiment, running, "interrupted", reason))
         self._maker.close()
         self._plant.sealed.close()
 
@@ -143,7 +152,7 @@ class Engine:
         if (begin.stage == "evaluate" and waiting) or plant.compute.free_devices() < 1:
             return
         name = begin.job(experiment.id)
-        seconds = self._left(experiment, begin.stage)
+        seconds = left(plant.state, experiment, begin.stage)
         if seconds <= 0:
             over = Close("failed", "OVER_RESERVATION", "its attempts used what was reserved", False)
             with self._lock:
@@ -170,7 +179,7 @@ class Engine:
             if job is not None:
                 plant.compute.submit(job)
             else:
-                self._scoring.begin(name, self._checkpoint_of(experiment), seconds)
+                self._scoring.begin(name, checkpoint_of(self._plant.state, experiment), seconds)
         except RsiError as problem:
             self._refused(plant.state.experiments[experiment.id], problem)
 
@@ -186,7 +195,7 @@ class Engine:
     def _job(self, queued: ExperimentQueued, name: str, seconds: float) -> Job | None:
         """The job of an attempt; a recipe that cannot make one fails its experiment."""
         try:
-            parents = [self._weights_of(parent) for parent in queued.parents()]
+            parents = [weights_of(self._plant.state, parent) for parent in queued.parents()]
             return self._plant.trainer.job(queued, name, parents, seconds)
         except Exception as problem:  # noqa: BLE001 - the boundary to installed recipes
             detail = clean(f"{type(problem).__name__}: {problem}")
@@ -216,7 +225,7 @@ class Engine:
         attempt and checkpoint are one commit."""
         name, fence = attempt.planned.job, attempt.planned.fence
         if name not in self._collected:
-            out, init = self._plant.compute.output(name), self._weights_of(queued.init)
+            out, init = self._plant.compute.output(name), weights_of(self._plant.state, queued.init)
             self._collected[name] = self._harvesters.submit(
                 self._harvest.checkpoint, queued, fence, init, out
             )
@@ -249,7 +258,9 @@ class Engine:
             self._append(self._lost(experiment, attempt, "the owner that asked for it is gone"))
             return
         seconds, result = self._scoring.take(name)
-        if isinstance(result, EvaluationResult) and result.weights != self._trained(experiment):
+        if isinstance(result, EvaluationResult) and result.weights != tensors_of(
+            self._plant.state, experiment
+        ):
             result = Broken("OTHER_WEIGHTS", "the weights that were scored are not those trained")
         if isinstance(result, RsiError):
             status = JobStatus(name=name, state="ended", seconds=seconds)
@@ -293,10 +304,8 @@ class Engine:
         if not self._plant.ledger.wait_beyond(state.claim_position - 1, 0):
             return
         champion = state.experiments[claim.experiment]
-        weights = self._trained(champion)
-        outcome = self._exam.advance(
-            claim, Pair(self._checkpoint_of(champion), self._base(), weights), begin
-        )
+        pair = Pair(checkpoint_of(state, champion), base(state), tensors_of(state, champion))
+        outcome = self._exam.advance(claim, pair, begin)
         if outcome is not None:
             with self._lock:
                 self._append(outcome)
@@ -313,11 +322,21 @@ class Engine:
                 elif status.state == "ended":
                     self._append(attempt_fenced(attempt, status))
 
-    def _sweep(self) -> None:
-        """Folders of ended attempts go once their end is durable."""
+    def _kill(self, experiments: Iterable[Experiment]) -> None:
+        """Kill the jobs of running attempts, and have them gone before their ends are told."""
+        running = [e.running() for e in experiments]
+        names = [attempt.planned.job for attempt in running if attempt is not None]
+        for name in names:
+            self._plant.compute.cancel(name)
+        self._plant.await_end(names)
+
+    def _sweep(self, seconds: float = 0.0) -> None:
+        """Folders of ended attempts go once their job is gone and their end is durable, which is
+        waited for at most so long."""
         waiting = []
         for position, job in self._leftover:
-            if self._plant.ledger.wait_beyond(position - 1, 0):
+            gone = self._plant.compute.poll(job).state != "running"
+            if gone and self._plant.ledger.wait_beyond(position - 1, seconds):
                 remove_tree(self._plant.compute.output(job).parent)
             else:
                 waiting.append((position, job))
@@ -331,6 +350,16 @@ class Engine:
             log = self._harvest.log(self._plant.compute.output(attempt.planned.job))
         return attempt_ended(attempt, status, ending, detail, log)
 
+    def _halted(
+        self, experiment: Experiment, attempt: Attempt, ending: Ending, reason: str
+    ) -> AttemptEnded:
+        """The end of a running attempt that was killed. One of a former owner that nobody has asked
+        after since is lost."""
+        if attempt.left is not None:
+            return self._lost(experiment, attempt, "the owner that planned it is gone")
+        status = self._plant.compute.poll(attempt.planned.job)
+        return self._ended(attempt, status, ending, reason)
+
     def _lost(self, experiment: Experiment, attempt: Attempt, detail: str) -> AttemptEnded:
         """The end of an attempt that nobody measured: it is charged up to its last sign of life,
         at most what was left for it."""
@@ -339,46 +368,13 @@ class Engine:
             until = self._plant.clock.now()
         elif planned.stage == "train":
             until = max(until, last_sign(self._plant.compute.output(planned.job)))
-        seconds = min(max(0.0, until - attempt.at), self._left(experiment, planned.stage))
+        most = left(self._plant.state, experiment, planned.stage)
+        seconds = min(max(0.0, until - attempt.at), most)
         status = JobStatus(name=planned.job, state="unknown", seconds=seconds)
         return self._ended(attempt, status, "lost", detail)
 
-    def _left(self, experiment: Experiment, stage: Stage) -> float:
-        """Seconds of the reservation that former attempts of the stage have not used."""
-        reserved = self._plant.state.costs.scoring.device_seconds
-        if stage == "train":
-            reserved = experiment.queued.seconds if experiment.queued else 0.0
-        used = [
-            a.ended.seconds for a in experiment.attempts if a.ended and a.planned.stage == stage
-        ]
-        return reserved - sum(used)
-
-    def _trained(self, experiment: Experiment) -> str:
-        """Digest of the tensors that an evaluation must have scored."""
-        if experiment.checkpoint is not None:
-            return experiment.checkpoint.proof.weights
-        opened = self._plant.state.opened
-        assert opened is not None, "the run is opened before the engine starts"
-        return opened.sealed.base
-
     def _closed(self, experiment: Experiment, step: Close) -> ExperimentEnded:
         return experiment_closed(self._plant.state, experiment.id, step)
-
-    def _weights_of(self, experiment: str) -> str:
-        """Digest of the checkpoint of an experiment, or of the base."""
-        if experiment == BASE:
-            return self._base()
-        return self._checkpoint_of(self._plant.state.experiments[experiment])
-
-    def _checkpoint_of(self, experiment: Experiment) -> str:
-        if experiment.checkpoint is None:
-            return self._base()
-        return experiment.checkpoint.artifact.digest
-
-    def _base(self) -> str:
-        opened = self._plant.state.opened
-        assert opened is not None, "the run is opened before the engine starts"
-        return opened.base.digest
 
     def _append(self, *facts: Fact) -> None:
         self._plant.ledger.append(OS, facts)

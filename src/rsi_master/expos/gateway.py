@@ -13,7 +13,7 @@ from typing import Protocol
 from rsi_master.core.action import Action, Amounts, Caller, Role
 from rsi_master.core.budget import ZERO, reservation
 from rsi_master.core.contract import Contract
-from rsi_master.core.errors import Misuse, RsiError
+from rsi_master.core.errors import Broken, Misuse, RsiError
 from rsi_master.core.event import Event, Fact
 from rsi_master.core.model import Value
 from rsi_master.core.ports import Clock, Ids, ObjectStore, Sealed
@@ -78,12 +78,22 @@ class Work:
 
 
 class LocalGateway:
-    """The gateway in the owner's process. Thread-safe."""
+    """The gateway in the owner's process. Thread-safe; `close` before the ledger is."""
 
     def __init__(self, parts: Parts, lock: threading.RLock) -> None:
         self._parts = parts
         self._lock = lock
         self._screen = Screen(parts.sealed)
+        self._closed = False
+        self._under_way: set[str] = set()
+        self._settled = threading.Condition(lock)
+
+    def close(self, seconds: float) -> bool:
+        """Let no further action in, and wait until each that has an intent has its outcome; false
+        when some has none after so many seconds. Whatever they wait for must have been ended."""
+        with self._settled:
+            self._closed = True
+            return self._settled.wait_for(lambda: not self._under_way, seconds)
 
     def submit(self, token: str, name: str, arguments: Mapping[str, object]) -> Value:
         """See `Gateway`."""
@@ -128,8 +138,25 @@ class LocalGateway:
         self._listen(request)
         with self._lock:
             self._judge(request)
-            intended = self._intend(request, intent)
-        intended.wait()
+            intended = self._begin(request, intent)
+        try:
+            intended.wait()
+            return self._work(request, intent)
+        finally:
+            with self._settled:
+                self._under_way.discard(intent)
+                self._settled.notify_all()
+
+    def _begin(self, request: Request, intent: str) -> Ticket:
+        """The intent, unless the owner stops: nobody would wait for its outcome."""
+        if self._closed:
+            raise Broken("OWNER_STOPS", "the owner of the run stops; ask again when it is resumed")
+        intended = self._intend(request, intent)
+        self._under_way.add(intent)
+        return intended
+
+    def _work(self, request: Request, intent: str) -> Value:
+        """Carry the action out and record its outcome."""
         work = Work(intent)
         try:
             work = self._prepared(request, intent)

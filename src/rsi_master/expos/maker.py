@@ -18,8 +18,6 @@ from rsi_master.expos.waiting import Waiting
 STOPPED = "the owner of the run was stopped"
 FULL = "the disk that holds the run is full; free it, then ask again"
 LEAST_BYTES = 1 << 20
-ROUNDS, ROUND_SECONDS = 40, 0.05
-"""How long a stop waits for killed jobs to be gone."""
 
 Out = Waiting[Order, Made]
 
@@ -80,10 +78,7 @@ class Maker:
         """Let nobody in any more, end what is out and tell it."""
         self._plant.making.close()
         self.cancel()
-        for _ in range(ROUNDS):
-            if all(self._status(name).state == "ended" for name in self._running):
-                break
-            self._plant.compute.wait(ROUND_SECONDS)
+        self._plant.await_end(self._running)
         for name in list(self._running):
             status = self._status(name)
             waiting, _ = self._running.pop(name)
