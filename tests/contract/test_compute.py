@@ -5,6 +5,7 @@ import signal
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Literal
 
 import pytest
 
@@ -14,19 +15,44 @@ from rsi_master.adapters.sandbox.isolation import probe
 from rsi_master.adapters.store.objects import FolderObjects
 from rsi_master.core.errors import Broken, Misuse, Refused
 from rsi_master.core.job import Input, Job, Program, Resources
+from rsi_master.core.warm import JobTier
 from rsi_master.testing.bench import Bench, processes_of
 
 TIERS = {one.tier: one for one in probe()}
+WALLED = ("fake", *(tier for tier in TIERS if tier not in ("none", "host")))
+CARDS = ("GPU-0a", "GPU-0b")
+QUICK = "def transform(row):\n    return row\n"
+SLOW = "import time\ndef transform(row):\n    time.sleep(5)\n    return row\n"
+ROW = {"prompt": "p"}
 
 
 @pytest.fixture(scope="module", params=["fake", *TIERS])
 def bench(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Bench]:
-    found = TIERS.get(request.param)
+    yield from engine(request.param, tmp_path_factory.mktemp("bench"))
+
+
+@pytest.fixture(params=WALLED)
+def slots(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Bench]:
+    """An engine with two CPU slots that runs agents' code."""
+    yield from engine(request.param, tmp_path)
+
+
+@pytest.fixture(params=WALLED)
+def cards(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Bench]:
+    """One with two GPUs, which the tiny programs do not use."""
+    yield from engine(request.param, tmp_path, CARDS)
+
+
+def engine(
+    name: JobTier | Literal["fake"], base: Path, cards: tuple[str, ...] = ()
+) -> Iterator[Bench]:
+    """The fake, or the local engine under a tier."""
+    found = None if name == "fake" else TIERS[name]
     if found is not None and not found.held:
         pytest.skip(f"{found.tier} does not hold here: {found.reason}")
-    made = Bench(found.tier if found else None, tmp_path_factory.mktemp("bench"))
+    made = Bench(found.tier if found else None, base, cards)
     yield made
     made.engine.close()
 
@@ -121,6 +147,52 @@ def test_work_outside_a_job_leases_a_device(bench: Bench) -> None:
     assert bench.engine.free_devices() == 1
     bench.engine.cancel(running.name)
     bench.until_ended(running.name)
+
+
+def free(bench: Bench) -> tuple[int, int]:
+    """Free devices for recipes and for agents' code."""
+    return bench.engine.free_devices(), bench.engine.free_devices("code")
+
+
+def test_agents_code_takes_one_of_the_slots_where_devices_are_slots(slots: Bench) -> None:
+    running, code = slots.job("beat"), slots.code("transform", SLOW, ROW)
+    slots.engine.submit(running)
+    assert free(slots) == (1, 1)
+    slots.engine.submit(code)
+    assert slots.engine.poll(code.name).devices == ("cpu:1",)
+    assert free(slots) == (0, 0)
+    with pytest.raises(Broken, match="0 are free"):
+        slots.engine.submit(slots.code("transform", QUICK, ROW))
+    with pytest.raises(Broken, match="0 are free"):
+        slots.engine.lease("other")
+    slots.engine.cancel(code.name)
+    slots.until_ended(code.name)
+    assert free(slots) == (1, 1)
+
+
+def test_agents_code_takes_a_slot_of_its_own_and_no_gpu_where_devices_are_gpus(
+    cards: Bench,
+) -> None:
+    running = cards.job("beat")
+    cards.engine.submit(running)
+    assert cards.engine.lease("other") == ("GPU-0b",)
+    assert free(cards) == (0, 2)
+    status = cards.end(cards.code("transform", QUICK, ROW))
+    assert (status.ending, status.devices) == ("ok", ("cpu:0",))
+    first, second = (cards.code("transform", SLOW, ROW) for _ in range(2))
+    cards.engine.submit(first)
+    cards.engine.submit(second)
+    assert cards.engine.poll(second.name).devices == ("cpu:1",)
+    assert free(cards) == (0, 0)
+    with pytest.raises(Broken, match="0 are free"):
+        cards.engine.submit(cards.code("transform", QUICK, ROW))
+    cards.engine.release("other")
+    assert free(cards) == (1, 0)
+    for job in (running, first):
+        cards.engine.cancel(job.name)
+        cards.until_ended(job.name)
+    assert free(cards) == (2, 1)
+    assert cards.engine.poll(running.name).devices == ("GPU-0a",)
 
 
 def test_wait_tells_of_an_end_that_came_before_it(bench: Bench) -> None:

@@ -1,6 +1,7 @@
 """Jobs that an action waits for: begun on a free device, handed over, paid, and never left over."""
 
 import json
+import os
 import shutil
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -9,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from rsi_master.adapters.compute.devices import Leases
 from rsi_master.core.action import OS, Amounts
 from rsi_master.core.errors import Broken, Misuse, Refused
 from rsi_master.core.job import Input, Job, JobClass, JobStatus, Program, Resources
@@ -31,6 +33,7 @@ class Workshop(FakeCompute):
         self, spool: Path, objects: ObjectStore, known: Mapping[str, Program], *, slots: int = 2
     ) -> None:
         tiny = {name: Program(entry=f"{programs.__name__}:{name}") for name in NAMES}
+        tiny["nothing"] = Program(entry=f"{__name__}:nothing", job_class="code")
         super().__init__(spool, objects, {**known, **tiny}, slots=slots)
         self.hidden: set[str] = set()
 
@@ -39,6 +42,11 @@ class Workshop(FakeCompute):
         if name in self.hidden:
             return JobStatus(name=name, state="unknown")
         return super().poll(name)
+
+
+def nothing(_folder: Path, _made: int, result: int) -> int:
+    """A program of class `code` that has nothing to say."""
+    return os.write(result, b"{}") - 2
 
 
 class Caller:
@@ -195,6 +203,22 @@ def test_an_order_waits_for_a_device(caller: Caller) -> None:
     caller.until(asked.done)
     assert asked.result(0).problem is None
     caller.rig.compute.release("b")
+
+
+def test_agents_code_does_not_wait_for_a_gpu(caller: Caller) -> None:
+    """An order that waits for a GPU lets one of code pass, which takes none."""
+    rig = caller.rig
+    rig.compute._leases = Leases(("GPU-0a", "GPU-0b"))
+    for name in ("a", "b"):
+        rig.compute.lease(name)
+    first = caller.ask(order(rig, "echo"))
+    made = caller.made(order(rig, "nothing", worker="w2", wanted={}, job_class="code"))
+    assert (made.status.ending, made.status.devices) == ("ok", ("cpu:0",))
+    assert not first.done()
+    rig.compute.release("a")
+    caller.until(first.done)
+    assert first.result(0).status.devices == ("GPU-0a",)
+    rig.compute.release("b")
 
 
 def test_a_paused_run_begins_nothing_and_one_that_ends_lets_go(caller: Caller) -> None:

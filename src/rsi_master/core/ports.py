@@ -6,7 +6,7 @@ from typing import Protocol
 
 from rsi_master.core.artifact import AnyRow, Artifact, Kind
 from rsi_master.core.experiment import ExperimentQueued, Proof, Rejection
-from rsi_master.core.job import Job, JobStatus
+from rsi_master.core.job import Job, JobClass, JobStatus
 from rsi_master.core.probe import ProbeResult, Window
 from rsi_master.core.score import ClaimResult, EvaluationResult, Split
 from rsi_master.core.sealed import Points, ScanReport, SealedSet
@@ -85,8 +85,9 @@ class Compute(Protocol):
     def cancel(self, name: str) -> None:
         """Kill the whole process tree of the job."""
 
-    def free_devices(self) -> int:
-        """Devices without a lease."""
+    def free_devices(self, job_class: JobClass = "recipe") -> int:
+        """Devices without a lease that a job of the class may have: one of class `code` has a CPU
+        slot and never a GPU. What a lease outside a job takes is counted as for `recipe`."""
 
     def lease(self, name: str) -> tuple[str, ...]:
         """Take one device for work outside a job, such as generation; Broken if none is free."""

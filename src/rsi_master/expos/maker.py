@@ -44,11 +44,8 @@ class Maker:
         return bool(self._running or self._ending)
 
     def begin(self) -> None:
-        """Begin the orders that wait, as far as devices are free."""
-        while self._plant.compute.free_devices() >= 1:
-            waiting = self._plant.making.take()
-            if waiting is None:
-                return
+        """Begin the orders that wait, as far as devices for them are free."""
+        while (waiting := self._plant.making.take(self._has_room)) is not None:
             try:
                 self._plant.compute.submit(waiting.asked.job)
             except RsiError as problem:
@@ -86,6 +83,10 @@ class Maker:
             ended = {"state": "ended", "ending": status.ending or "interrupted"}
             waiting.told.set_result(Made(status.model_copy(update=ended), problem=STOPPED))
         self._readers.shutdown(wait=True)
+
+    def _has_room(self, order: Order) -> bool:
+        job = order.job
+        return self._plant.compute.free_devices(job.job_class) >= job.resources.devices
 
     def _status(self, name: str) -> JobStatus:
         """What the engine says; a job that it lost has ended. Never more seconds than reserved."""

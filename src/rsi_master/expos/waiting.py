@@ -74,13 +74,14 @@ class Queue(Generic[Ask, Told]):
         with self._lock:
             self._wake = wake
 
-    def take(self) -> Waiting[Ask, Told] | None:
-        """The next work that somebody still waits for; it counts as begun."""
+    def take(self, fits: Callable[[Ask], bool] = lambda _: True) -> Waiting[Ask, Told] | None:
+        """The next work that fits and that somebody still waits for; it counts as begun."""
         with self._lock:
-            while self._waiting:
-                waiting = self._waiting.popleft()
-                if waiting.told.set_running_or_notify_cancel():
-                    return waiting
+            for waiting in list(self._waiting):
+                if waiting.told.cancelled() or fits(waiting.asked):
+                    self._waiting.remove(waiting)
+                    if waiting.told.set_running_or_notify_cancel():
+                        return waiting
         return None
 
     def refuse(self, why: str) -> None:

@@ -45,21 +45,22 @@ PROGRAMS = {
 
 
 class Bench:
-    """An engine with two devices under `base`; `tier` None means the fake."""
+    """An engine with two CPU slots under `base`, or with `cards`; `tier` None means the fake."""
 
-    def __init__(self, tier: JobTier | None, base: Path) -> None:
+    def __init__(self, tier: JobTier | None, base: Path, cards: tuple[str, ...] = ()) -> None:
         self.base = base / "späce d"
         self.base.mkdir()
         self.tier: JobTier = tier or "none"
         self.objects = FolderObjects(self.base / "objects")
-        self.engine = self._engine(tier)
+        self.engine = self._engine(tier, cards)
         self._count = 0
 
-    def _engine(self, tier: JobTier | None) -> Compute:
+    def _engine(self, tier: JobTier | None, cards: tuple[str, ...]) -> Compute:
         spool, known = self.base / "spool", {**PROGRAMS, **CODE}
         if tier is None:
-            return FakeCompute(spool, self.objects, known)
-        return LocalCompute(spool, self.objects, known, devices=cpu_slots(2), tier=tier)
+            return FakeCompute(spool, self.objects, known, cards=cards)
+        devices = cards or cpu_slots(2)
+        return LocalCompute(spool, self.objects, known, devices=devices, tier=tier)
 
     def job(self, name: str, config: dict[str, object] | None = None, **resources: float) -> Job:
         """A job of a tiny program under a fresh name."""

@@ -17,7 +17,7 @@ from rsi_master.adapters.compute.attempt import Attempt
 from rsi_master.adapters.compute.devices import OUTSIDE, Leases, cpu_slots
 from rsi_master.adapters.compute.spool import admit, check_name, lay_out
 from rsi_master.core.errors import Refused
-from rsi_master.core.job import Ending, Job, JobStatus, Program
+from rsi_master.core.job import Ending, Job, JobClass, JobStatus, Program
 from rsi_master.core.ports import ObjectStore
 from rsi_master.core.warm import Ended
 
@@ -25,16 +25,23 @@ _SWEEP_SECONDS = 0.01
 
 
 class FakeCompute:
-    """Implements `core.ports.Compute` without processes; every job has tier `none`."""
+    """Implements `core.ports.Compute` without processes; every job has tier `none`. Its devices are
+    CPU slots, or `cards`: names of GPUs that nothing computes on."""
 
     def __init__(
-        self, spool: Path, objects: ObjectStore, programs: Mapping[str, Program], *, slots: int = 2
+        self,
+        spool: Path,
+        objects: ObjectStore,
+        programs: Mapping[str, Program],
+        *,
+        slots: int = 2,
+        cards: tuple[str, ...] = (),
     ) -> None:
         spool.mkdir(parents=True, exist_ok=True)
         self._spool = spool
         self._objects = objects
         self._programs = dict(programs)
-        self._leases = Leases(cpu_slots(slots))
+        self._leases = Leases(cards or cpu_slots(slots))
         self._attempts: dict[str, Attempt] = {}
         self._changed = threading.Condition()
         self._news = False
@@ -48,7 +55,7 @@ class FakeCompute:
             if job.name in self._attempts:
                 return
             self._sweep()
-            devices = self._leases.take(job.name, job.resources.devices)
+            devices = self._leases.take(job.name, job.resources.devices, job.job_class)
             attempt = Attempt(job, program, self._spool / job.name, devices, 0)
             try:
                 lay_out(attempt.folder, job, self._objects)
@@ -89,11 +96,11 @@ class FakeCompute:
             if attempt is not None:
                 self._end(attempt, "cancelled", "on request")
 
-    def free_devices(self) -> int:
-        """Devices without a lease."""
+    def free_devices(self, job_class: JobClass = "recipe") -> int:
+        """Devices without a lease that a job of the class may have."""
         with self._changed:
             self._sweep()
-            return self._leases.free()
+            return len(self._leases.free(job_class))
 
     def lease(self, name: str) -> tuple[str, ...]:
         """Take one device for work outside a job; raises Broken if none is free."""

@@ -10,8 +10,9 @@ from rsi_master.core.job import Job, Program, Resources
 
 MEMORY_MIB = 512
 MARGIN_SECONDS = 60.0
-# Above the positions of all devices: a user of its own, which cannot reach the job's.
-FIRST_POSITION = 64
+# Above the positions of all devices and slots beside them: a user of its own, which cannot reach
+# the job's.
+FIRST_POSITION = 128
 PROGRAM = Program(entry="rsi_master.programs.code.runner:serve", job_class="code", runtime="core")
 
 

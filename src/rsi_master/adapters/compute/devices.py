@@ -1,10 +1,15 @@
-"""Devices and who leases them: CPU slots by count, GPUs by UUID. A device has one job at a time."""
+"""Devices and who leases them: CPU slots by count, GPUs by UUID. A device has one job at a time.
+
+A job of class `code` computes on a CPU alone: where the devices are GPUs it has slots beside them,
+as many as there are devices.
+"""
 
 import re
 import shutil
 import subprocess
 
 from rsi_master.core.errors import Broken
+from rsi_master.core.job import JobClass
 
 _GPU = re.compile(r"\(UUID: (GPU-[0-9a-f-]+)\)")
 _SECONDS = 20.0
@@ -29,6 +34,11 @@ def gpus() -> tuple[str, ...]:
     return tuple(_GPU.findall(done.stdout))
 
 
+def is_gpu(device: str) -> bool:
+    """Whether the name is that of a GPU."""
+    return device.startswith("GPU-")
+
+
 # No job can have such a name.
 OUTSIDE = "lease:"
 
@@ -37,21 +47,23 @@ class Leases:
     """Which job, or other work under an `OUTSIDE` name, holds which devices. Not thread-safe."""
 
     def __init__(self, devices: tuple[str, ...]) -> None:
-        self._devices = devices
+        slots = cpu_slots(len(devices)) if any(map(is_gpu, devices)) else devices
+        self._pools: dict[JobClass, tuple[str, ...]] = {"recipe": devices, "code": slots}
+        self._known = tuple(dict.fromkeys((*devices, *slots)))
         self._holders: dict[str, str] = {}
 
-    def free(self) -> int:
-        """How many devices nobody holds."""
-        return len(self._devices) - len(self._holders)
+    def free(self, job_class: JobClass = "recipe") -> tuple[str, ...]:
+        """What nobody holds of the devices that a job of the class may have."""
+        return tuple(one for one in self._pools[job_class] if one not in self._holders)
 
-    def take(self, name: str, count: int) -> tuple[str, ...]:
+    def take(self, name: str, count: int, job_class: JobClass = "recipe") -> tuple[str, ...]:
         """Lease `count` devices to a name; Broken when fewer are free."""
-        if count > self.free():
-            text = f"{name} needs {count} devices, {self.free()} are free; wait for one"
+        free = self.free(job_class)
+        if count > len(free):
+            text = f"{name} needs {count} devices, {len(free)} are free; wait for one"
             raise Broken("NO_DEVICE", text)
-        chosen = [device for device in self._devices if device not in self._holders][:count]
-        self._holders.update(dict.fromkeys(chosen, name))
-        return tuple(chosen)
+        self._holders.update(dict.fromkeys(free[:count], name))
+        return free[:count]
 
     def give_back(self, name: str) -> None:
         """End all leases of a name."""
@@ -59,4 +71,4 @@ class Leases:
 
     def position(self, device: str) -> int:
         """A small number that no other device has."""
-        return self._devices.index(device)
+        return self._known.index(device)

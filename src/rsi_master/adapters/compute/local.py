@@ -1,5 +1,5 @@
 """Jobs on this machine: a spool folder each, leased devices, forked from warm parents, confined.
-Those of class `code` get a cold process, and no device but a CPU.
+Those of class `code` get a cold process, and no device but a CPU slot.
 
 Local jobs die with the process that owns the engine. After that they are unknown to the next one;
 their folders stay.
@@ -16,7 +16,7 @@ from rsi_master.adapters.compute.devices import OUTSIDE, Leases
 from rsi_master.adapters.compute.spool import admit, check_name, lay_out
 from rsi_master.adapters.compute.supervisor import Supervisor
 from rsi_master.core.errors import Broken, Refused
-from rsi_master.core.job import Ending, Job, JobStatus, Program
+from rsi_master.core.job import Ending, Job, JobClass, JobStatus, Program
 from rsi_master.core.ports import ObjectStore
 from rsi_master.core.warm import JobTier
 
@@ -67,7 +67,7 @@ class LocalCompute:
                 return
             if self._closed or not self._supervisor.is_alive():
                 raise Broken("ENGINE_CLOSED", f"job {job.name}: the local engine is closed")
-            devices = self._leases.take(job.name, job.resources.devices)
+            devices = self._leases.take(job.name, job.resources.devices, job.job_class)
             position = self._leases.position(devices[0])
             attempt = Attempt(job, program, self._spool / job.name, devices, position)
             self._attempts[job.name] = attempt
@@ -107,10 +107,10 @@ class LocalCompute:
                 return
             self._supervisor.cancel(name)
 
-    def free_devices(self) -> int:
-        """Devices without a lease."""
+    def free_devices(self, job_class: JobClass = "recipe") -> int:
+        """Devices without a lease that a job of the class may have."""
         with self._changed:
-            return self._leases.free()
+            return len(self._leases.free(job_class))
 
     def lease(self, name: str) -> tuple[str, ...]:
         """Take one device for work outside a job; raises Broken if none is free."""

@@ -17,6 +17,7 @@ from queue import Empty, SimpleQueue
 
 from rsi_master.adapters.compute.attempt import Attempt
 from rsi_master.adapters.compute.beside import beside
+from rsi_master.adapters.compute.devices import is_gpu
 from rsi_master.adapters.sandbox.parent import Parent
 from rsi_master.core.errors import Broken
 from rsi_master.core.job import Ending
@@ -27,7 +28,7 @@ _TICK_SECONDS = 0.05
 _PRELOAD_SECONDS = 300.0
 _ANSWER_SECONDS = 20.0
 _CPU_MARGIN_SECONDS = 60
-# uids between the ranges that systemd gives to homes and to dynamic users, one a device.
+# uids between the ranges that systemd gives to homes and to dynamic users, one a position.
 _FIRST_USER = 60_600
 
 # One process, and files that hold no more than a dataset may.
@@ -195,7 +196,7 @@ class Supervisor(threading.Thread):
             entry=attempt.program.entry,
             cage=cage,
             linked=attempt.link is not None,
-            visible_gpus=tuple(one for one in attempt.devices if one.startswith("GPU-")),
+            visible_gpus=tuple(one for one in attempt.devices if is_gpu(one)),
         )
 
     def _enforce(self, crew: _Crew, attempt: Attempt, now: float) -> None:
