@@ -28,6 +28,7 @@ from rsi_master.interfaces.report.integrity import integrity
 from rsi_master.interfaces.report.lineage import lineage
 from rsi_master.interfaces.report.markdown import markdown
 from rsi_master.interfaces.report.outcome import NOT_ISOLATED, outcome, result, verdict
+from rsi_master.interfaces.report.programs import programs
 from rsi_master.interfaces.report.refs import event_anchor
 from rsi_master.interfaces.report.reproduce import reproduce
 from rsi_master.interfaces.report.reviews import reviews
@@ -43,6 +44,7 @@ SECTIONS = (
     experiments,
     reviews,
     lineage,
+    programs,
     budget,
     integrity,
     reproduce,
@@ -52,7 +54,8 @@ SECTIONS = (
 
 def compose(subject: Subject) -> Document:
     """The report of a run."""
-    sections = tuple(section(subject) for section in SECTIONS)
+    written = (section(subject) for section in SECTIONS)
+    sections = tuple(section for section in written if section is not None)
     name = cut(subject.status.run)
     warning = NOT_ISOLATED if subject.status.tier == "none" else None
     body = Document(f"Report on {name}", _lead(subject), warning, sections)

@@ -23,6 +23,7 @@ from rsi_master.interfaces.report.document import (
     Section,
     Strong,
     Table,
+    Verbatim,
 )
 from rsi_master.interfaces.report.refs import event_anchor
 
@@ -78,6 +79,12 @@ def _(block: Listing) -> Iterator[str]:
 @_block.register
 def _(block: Commands) -> Iterator[str]:
     yield from (f"    {clean(line)}" for line in block.lines)
+    yield ""
+
+
+@_block.register
+def _(block: Verbatim) -> Iterator[str]:
+    yield from (f"    {visible(line)}" for line in block.text.expandtabs().split("\n"))
     yield ""
 
 

@@ -22,6 +22,7 @@ from rsi_master.core.graph import (
     WorkerCreated,
     WorkerFinalised,
 )
+from rsi_master.core.program import ProgramAdded
 from rsi_master.interfaces import words
 from rsi_master.interfaces.report.document import Cite, Code, Inline, Line, Link, cut, joined
 
@@ -44,6 +45,7 @@ class Refs:
             *map(experiment_anchor, state.experiments),
             *map(node_anchor, state.graph.nodes),
             *map(dataset_anchor, state.datasets),
+            *map(program_anchor, state.programs),
         )
         return Refs(frozenset(anchors), _positions(record.events))
 
@@ -67,6 +69,10 @@ class Refs:
         """A dataset by its short digest."""
         return self._link(words.short(digest), dataset_anchor(digest))
 
+    def program(self, digest: str) -> Inline:
+        """A program of an agent by its short digest."""
+        return self._link(words.short(digest), program_anchor(digest))
+
     def event(self, kind: type[Fact], subject: str = "") -> Line:
         """The event that told of it, if any did."""
         at = self.positions.get((kind.type, subject))
@@ -74,7 +80,8 @@ class Refs:
 
     def thing(self, name: str) -> Inline:
         """Whatever the id names: what a Reviewer cites may be of any kind."""
-        for anchor in (experiment_anchor(name), node_anchor(name), dataset_anchor(name)):
+        for anchor_of in (experiment_anchor, node_anchor, dataset_anchor, program_anchor):
+            anchor = anchor_of(name)
             if anchor in self.known:
                 return Link(words.short(name), anchor)
         return Code(cut(name, ID_CHARS))
@@ -96,6 +103,11 @@ def node_anchor(name: str) -> str:
 def dataset_anchor(digest: str) -> str:
     """Where a dataset stands."""
     return f"dataset-{_fit(digest)}"
+
+
+def program_anchor(digest: str) -> str:
+    """Where a program stands."""
+    return f"program-{_fit(digest)}"
 
 
 def event_anchor(position: int) -> str:
@@ -128,4 +140,6 @@ def _subject(fact: Fact) -> str:
         return fact.node
     if isinstance(fact, ReviewSubmitted | DirectionClosed | DirectionReopened):
         return fact.node
-    return fact.artifact.digest if isinstance(fact, DatasetRegistered) else ""
+    if isinstance(fact, DatasetRegistered | ProgramAdded):
+        return fact.artifact.digest
+    return ""
