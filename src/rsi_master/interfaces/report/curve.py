@@ -25,11 +25,12 @@ TICKS: Final = 6
 GRID: Final = 10
 END: Final = {"text_anchor": "end"}
 READING = (
-    "Device time is that of all attempts and probes so far, also of those that failed. The line is "
-    "the best accepted score, its band the 95 % interval of that score; the dashed line is the "
+    "Scores on dev, the questions by which the search went: the leader's is too good by that, and "
+    "only the holdout tells the result. Device time is all that was used up to then: by trainings, "
+    "evaluations, probes, jobs that made data and the claim, also by those that failed. The line "
+    "is the best accepted score, its band the 95 % interval of that score; the dashed line is the "
     "base. Filled dots, numbered as in the table, took the lead, empty ones did not, crosses were "
-    "not accepted. Scores on dev led the search, so the leader's is too good; only the holdout "
-    "tells the result."
+    "not accepted."
 )
 
 
