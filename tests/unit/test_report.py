@@ -40,11 +40,13 @@ from rsi_master.core.run import (
 )
 from rsi_master.core.score import NotScored, Scored
 from rsi_master.core.state import State
+from rsi_master.expos.order import Flaw
 from rsi_master.expos.verify import Report
 from rsi_master.interfaces import words
 from rsi_master.interfaces.report import directions, moves
 from rsi_master.interfaces.report.compose import compose, write
 from rsi_master.interfaces.report.curve import marks, ticks
+from rsi_master.interfaces.report.document import Link
 from rsi_master.interfaces.report.html import html
 from rsi_master.interfaces.report.markdown import markdown
 from rsi_master.interfaces.report.refs import Refs
@@ -80,6 +82,9 @@ KNOWN = Yardsticks(
         what="a long lineage", split="holdout", seeds=3, score=measured(0.75), base=measured(0.25)
     ),
 )
+SOUND = Report(
+    origin="told-1", events=9, signed=9, artifacts=1, root="ab", anchor="signed by all", flaws=()
+)
 SURE = NotScored(reason="unfit")
 
 
@@ -108,10 +113,35 @@ def test_the_claim_stands_beside_the_base_with_its_interval(shown: Page) -> None
 
 def test_the_result_stands_at_the_top(finished: Subject, tmp_path: Path) -> None:
     (lead,) = page(finished).root.all("header")
-    told = "On the holdout the champion v1 reaches 55.0 % (45.0 to 65.0), the base 35.0 % (25.0 to"
-    assert told in lead.text()
+    assert "The champion v1 reaches 55.0 % (45.0 to 65.0) on the holdout" in lead.text()
+    assert "the base that it was made from reaches 35.0 % (25.0 to 45.0)." in lead.text()
+    assert "Whether its record is whole was not checked" in lead.text()
     (lead,) = page(run(tmp_path / "run", started(), *base())).root.all("header")
     assert "holdout" not in lead.text(), "nothing was claimed yet"
+    assert "The run is stopped half-way, and nothing is claimed yet." in lead.text()
+
+
+def test_the_top_says_whether_to_trust_the_result(finished: Subject, tmp_path: Path) -> None:
+    (lead,) = page(replace(finished, verification=Verification(SOUND))).root.all("header")
+    assert "is whole (signed by all), and its jobs ran walled off" in lead.text()
+    assert "(isolation namespaces)" in lead.text()
+    (lead,) = page(whole(tmp_path / "run", "none")).root.all("header")
+    assert "Nothing is claimed about its integrity" in lead.text()
+    flaw = Flaw(code="BOOKS", where="event 1", what="odd")
+    broken = Verification(SOUND.model_copy(update={"flaws": (flaw,)}))
+    (lead,) = page(replace(finished, verification=broken)).root.all("header")
+    assert "The record does not hold" in lead.text()
+    assert "55.0 %" not in lead.text()
+
+
+def test_ids_in_what_agents_wrote_lead_to_their_records(finished: Subject, shown: Page) -> None:
+    (worse,) = [tag for tag in shown.root.all("li") if tag.text() == "b1 forgot sums"]
+    assert [tag.attributes["href"] for tag in worse.all("a")] == ["#experiment-b1"]
+    assert finished.refs.told("a2x, base and a2.") == (
+        "a2x, base and ",
+        Link("a2", "experiment-a2"),
+        ".",
+    )
 
 
 def test_tasks_on_which_the_champion_is_worse_are_named(tmp_path: Path) -> None:
@@ -366,7 +396,9 @@ def test_a_claim_whose_interval_holds_zero_makes_no_champion(tmp_path: Path) -> 
     found = page(run(tmp_path / "run", started(), *told, end))
     text = found.by_id("verdict").text()
     assert "There is no champion." in text
-    assert "It cannot be told apart from the base" in text
+    assert "Claimed a1 cannot be told apart from the base" in text
+    (lead,) = found.root.all("header")
+    assert "There is no champion: what was claimed, a1 , reaches 55.0 %" in lead.text()
     assert "claimed a1 55.0 %" in found.by_id("claim").text()
 
 

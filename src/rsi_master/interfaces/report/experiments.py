@@ -40,8 +40,8 @@ def experiments(subject: Subject) -> Section:
     if not found:
         return Section(title, "experiments", (paragraph("There is none yet."),))
     table = Table(
-        "In order of submission; intervals are 95 %. Cost is device time of all attempts. Those "
-        "that failed or were flagged stay in the table, and are never selected.",
+        "In order of submission. Cost is device time of all attempts; training and scoring are "
+        "one each. Those that failed or were flagged stay in the table, and are never selected.",
         HEAD,
         tuple(_row(subject, experiment) for experiment in found.values()),
     )
