@@ -122,8 +122,10 @@ def test_the_result_stands_at_the_top(finished: Subject, tmp_path: Path) -> None
 
 
 def test_the_top_says_whether_to_trust_the_result(finished: Subject, tmp_path: Path) -> None:
-    (lead,) = page(replace(finished, verification=Verification(SOUND))).root.all("header")
-    assert "is whole (signed by all), and its jobs ran walled off" in lead.text()
+    (lead,) = page(replace(finished, verification=Verification(SOUND, key="of x"))).root.all(
+        "header"
+    )
+    assert "is whole (signed by all; key of x), and its jobs ran walled off" in lead.text()
     assert "(isolation namespaces)" in lead.text()
     (lead,) = page(whole(tmp_path / "run", "none")).root.all("header")
     assert "Nothing is claimed about its integrity" in lead.text()

@@ -30,7 +30,7 @@ from rsi_master.interfaces.report.document import (
 from rsi_master.interfaces.report.refs import ID_CHARS, experiment_anchor
 from rsi_master.interfaces.report.subject import Subject
 
-HEAD = ("experiment", "of", "recipe", "lineage", "dev", "confirm", "cost", "integrity", "end")
+HEAD = ("experiment", "whose", "recipe", "lineage", "dev", "confirm", "cost", "integrity", "end")
 
 
 def experiments(subject: Subject) -> Section:

@@ -95,7 +95,8 @@ WORDS: Final = (
     (
         "event, signed head",
         "the record is a list of numbered events. A signed head fixes all events up to its number: "
-        "one that is changed later no longer fits it",
+        "one that is changed later no longer fits it. operator-signed only: by whoever ran it, so "
+        "that only an earlier head in other hands speaks against a history written anew",
     ),
 )
 

@@ -99,7 +99,8 @@ def _laws(report: Report) -> Iterator[Block]:
     told = (*laws, ("spending is within", "No more was spent than the contract allows."))
     yield Table(
         "The laws of records, each checked over all events; one that is broken stands among the "
-        "findings.",
+        "findings. An intent is an action that was allowed and is not done yet, a fence the number "
+        "of an attempt, \u03b8_in the checkpoint that a training starts from.",
         ("law", "what it says"),
         tuple(Row(((label,), (cut(first_sentence(says)),))) for label, says in told),
     )

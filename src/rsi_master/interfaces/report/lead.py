@@ -71,10 +71,11 @@ def _trust(subject: Subject) -> Line:
         return (whole, Link("Integrity", "integrity"), ". ")
     if not checked.sound or tier is None:
         return ()
+    key = f"; key {cut(subject.verification.key)}" if subject.verification.key else ""
     return (
         "Its record was verified while this page was written and is whole "
-        f"({cut(checked.anchor)}), and its jobs ran walled off from the questions and the network "
-        f"(isolation {tier}); what that leaves open stands under ",
+        f"({cut(checked.anchor)}{key}), and its jobs ran walled off from the questions and the "
+        f"network (isolation {tier}); what that leaves open stands under ",
         Link("Integrity", "integrity"),
         ". ",
     )

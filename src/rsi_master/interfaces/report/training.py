@@ -22,8 +22,10 @@ def settings(subject: Subject, experiment: Experiment) -> Line:
     """The recipe with its settings."""
     if experiment.queued is None:
         return ("the base model as it is",)
-    told = cut(words.recipe(experiment.queued.recipe), RECIPE_CHARS)
     program = judge(experiment)
+    recipe = experiment.queued.recipe.items()
+    fields = {key: value for key, value in recipe if program is None or value != program}
+    told = cut(words.recipe(fields), RECIPE_CHARS)
     if program is None:
         return (told,)
     return (told, ", answers judged by the program ", subject.refs.program(program))
