@@ -5,13 +5,16 @@ import pytest
 from rsi_master.app.folder import RunFolder
 from rsi_master.app.reader import Record
 from rsi_master.core.action import OS, Caller, Role
+from rsi_master.core.artifact import Artifact
 from rsi_master.core.contract import Base as PinnedBase
 from rsi_master.core.contract import Budget, Contract, Policy
-from rsi_master.core.event import Event
+from rsi_master.core.dataset import DatasetRefused, DatasetRegistered, Source
+from rsi_master.core.event import Event, Fact
 from rsi_master.core.run import FinishAsked, OwnerStarted, RunFinished
 from rsi_master.core.state import State
 from rsi_master.interfaces import words
 from rsi_master.interfaces.ending import ending, text, unfinished
+from rsi_master.testing import tape
 
 CONTRACT = Contract(
     name="told",
@@ -23,11 +26,12 @@ CONTRACT = Contract(
 MAIN = Caller(role=Role.MAIN, node="main", actor="playbook")
 
 
-def finished(folder: Path, asked_by: Caller, reason: str) -> Record:
+def finished(folder: Path, asked_by: Caller, reason: str, *told_before: Fact) -> Record:
     """A run without a champion that ended because somebody asked for it."""
     (folder / "run.id").write_text("told-1\n", encoding="utf-8")
     told = (
         (OS, OwnerStarted(resumed=False, tier="namespaces", platform="linux")),
+        *((MAIN, fact) for fact in told_before),
         (asked_by, FinishAsked(reason=reason)),
         (OS, RunFinished(outcome="no_champion", champion=None, reason=reason)),
     )
@@ -50,6 +54,64 @@ def test_a_source_is_laid_to_mains_choice_only_when_main_chose(
 ) -> None:
     end = ending(finished(tmp_path, asked_by, "the turn failed"))
     assert [(one.source, one.reason) for one in end.untried] == [("nano/direct", reason)]
+
+
+def taken(name: str, *parents: str, **operation: object) -> DatasetRegistered:
+    """Rows of the source enter the pool, or what was made of them."""
+    return DatasetRegistered(
+        artifact=Artifact(digest=tape.digest(name), kind="dataset", size=1),
+        source=made(*parents, **operation),
+        holds="rows",
+        rows=9,
+        offered=9,
+        dropped={},
+        completion_chars=9,
+        prompt_chars=9,
+        by="main",
+    )
+
+
+def refused(offered: int, dropped: dict[str, int], source: Source) -> DatasetRefused:
+    """Nothing is left of them."""
+    return DatasetRefused(source=source, offered=offered, dropped=dropped, by="main")
+
+
+def made(*parents: str, **operation: object) -> Source:
+    return Source(
+        origin="nano/direct", parents=tuple(map(tape.digest, parents)), operation=operation
+    )
+
+
+VERIFIED = made("pool", filter={"verified": True}, removed={"verified": 9})
+GONE = (
+    "it was taken, and no row was left of it: filtered: only rows that the benchmark's open "
+    "verifier does not contradict; dropped 9 as wrong"
+)
+NO_DIRECTION = "Main opened no direction for it"
+
+
+@pytest.mark.parametrize(
+    ("told", "reason"),
+    [
+        ((refused(4, {"EMPTY_PROMPT": 4}, made()),), "all 4 rows were dropped (EMPTY_PROMPT 4)"),
+        ((taken("pool"), refused(0, {}, VERIFIED)), GONE),
+        (
+            (taken("pool"), refused(3, {"SEALED_PROMPT": 1}, made("pool", transform="x"))),
+            "it was taken, and no row was left of it: each row made into none, one or several by "
+            "a program; the scan dropped SEALED_PROMPT 1: repeat sealed items",
+        ),
+        (
+            (taken("pool"), taken("short", "pool", shuffle=0), refused(0, {}, VERIFIED)),
+            NO_DIRECTION,
+        ),
+        ((taken("pool"),), NO_DIRECTION),
+    ],
+)
+def test_it_is_told_what_became_of_a_source_that_was_not_tried(
+    tmp_path: Path, told: tuple[Fact, ...], reason: str
+) -> None:
+    end = ending(finished(tmp_path, MAIN, "done", *told))
+    assert [one.reason for one in end.untried] == [reason]
 
 
 def test_without_a_champion_there_is_none_to_take_out(tmp_path: Path) -> None:

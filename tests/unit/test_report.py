@@ -3,48 +3,50 @@ nothing, and it says honestly what there is not."""
 
 import re
 import shutil
-from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from markdown_it import MarkdownIt
+from tests.unit.told import (
+    Told,
+    base,
+    cells,
+    claimed,
+    data,
+    page,
+    report,
+    run,
+    started,
+    whole,
+    worker,
+)
 
-from rsi_master.adapters.store.objects import FolderObjects
-from rsi_master.adapters.store.sqlite import SqliteEvents
 from rsi_master.app.folder import RunFolder
 from rsi_master.app.home import Home
 from rsi_master.app.yardsticks import Measured, Yardstick, Yardsticks
-from rsi_master.core.action import OS, Amounts, Caller, Role
-from rsi_master.core.artifact import Row
-from rsi_master.core.contract import parse
-from rsi_master.core.dataset import DatasetRefused, DatasetRegistered, Source
-from rsi_master.core.event import Event, Fact
+from rsi_master.core.dataset import DatasetRefused, Source
 from rsi_master.core.experiment import EvaluationRecorded
 from rsi_master.core.graph import (
     DirectionClosed,
-    ReviewRequested,
-    ReviewSubmitted,
-    Statement,
     WorkerCreated,
 )
 from rsi_master.core.run import (
     ActionDenied,
     ClaimOpened,
-    ClaimScored,
     FinishAsked,
     GuidanceGiven,
-    OwnerStarted,
     RunFinished,
 )
-from rsi_master.core.score import ClaimResult, NotScored, PairedDifference, Scored
+from rsi_master.core.score import NotScored, Scored
 from rsi_master.core.state import State
-from rsi_master.domains.data.pool import render
+from rsi_master.expos.order import Flaw
 from rsi_master.expos.verify import Report
 from rsi_master.interfaces import words
 from rsi_master.interfaces.report import directions, moves
 from rsi_master.interfaces.report.compose import compose, write
 from rsi_master.interfaces.report.curve import marks, ticks
+from rsi_master.interfaces.report.document import Link
 from rsi_master.interfaces.report.html import html
 from rsi_master.interfaces.report.markdown import markdown
 from rsi_master.interfaces.report.refs import Refs
@@ -53,28 +55,10 @@ from rsi_master.interfaces.status import Glance
 from rsi_master.testing import tape
 from rsi_master.testing.page import Page
 
-CONTRACT = """
-name = "told"
-target = "answer questions"
-[base]
-digest = "sha256:{zeros}"
-[budget]
-device_seconds = 100
-wall_seconds = 900
-evaluations = 40
-experiments = 12
-[policy]
-recipes = ["sft"]
-sources = ["nano/direct", "nano/scraped"]
-""".format(zeros="0" * 64)
-MAIN = Caller(role=Role.MAIN, node="main", actor="playbook")
-WORKER = Caller(role=Role.WORKER, node="w1", actor="playbook")
-ROWS = tuple(Row(prompt=f"what is {n}?", completion=f" it is\n{n}") for n in range(5))
 HOSTILE = (
     "<script>alert('x')</script>\x1b[31m\"><img src=x>|\u202e [x](javascript:alert(1)) `a` **b** "
     "http://evil <http://evil> www.evil \\| \n# head\n| a |\n|---|\n" + "long" * 3000
 )
-Told = Fact | tuple[Caller, Fact]
 
 
 def measured(value: float) -> Measured:
@@ -98,152 +82,14 @@ KNOWN = Yardsticks(
         what="a long lineage", split="holdout", seeds=3, score=measured(0.75), base=measured(0.25)
     ),
 )
+SOUND = Report(
+    origin="told-1", events=9, signed=9, artifacts=1, root="ab", anchor="signed by all", flaws=()
+)
 SURE = NotScored(reason="unfit")
 
 
 def score(value: float, n: int) -> Scored:
     return Scored(value=value, low=value - 0.1, high=value + 0.1, n=n)
-
-
-def worker(node: str, after: Sequence[str] = (), **more: object) -> WorkerCreated:
-    """A direction is given."""
-    return WorkerCreated.model_validate(
-        {
-            "node": node,
-            "direction": f"direction of {node}",
-            "hypothesis": "it helps",
-            "task": "try it",
-            "purpose": "explore",
-            "predecessors": tuple(after),
-            "data": (),
-            "recipe": None,
-            "replicates": None,
-            "promotion": 0,
-            "experiments": 2,
-            **more,
-        }
-    )
-
-
-def run(folder: Path, *told: Told) -> Subject:
-    """A run folder with those facts as its ledger, read back."""
-    folder.mkdir(parents=True, exist_ok=True)
-    (folder / "contract.toml").write_text(CONTRACT, encoding="utf-8")
-    (folder / "run.id").write_text("told-1\n", encoding="utf-8")
-    contract = parse(CONTRACT, "contract").digest()
-    pairs = [one if isinstance(one, tuple) else (OS, one) for one in told]
-    events = [
-        Event(position=at, id=f"e{at}", at=100.0 + at, contract=contract, caller=who, fact=fact)
-        for at, (who, fact) in enumerate(pairs)
-    ]
-    store = SqliteEvents(RunFolder(folder).ledger)
-    store.append([event.to_bytes() for event in events])
-    store.close()
-    return Subject.of(RunFolder(folder), Home(folder.parent / "home"))
-
-
-def base() -> tuple[Fact, ...]:
-    """The base is scored."""
-    return (
-        tape.planned("base", stage="evaluate"),
-        tape.attempted("base", stage="evaluate", seconds=3.0),
-        tape.evaluated("base", confirm=0.3, dev=0.25),
-        tape.ended("base", seconds=3.0, trials=0),
-    )
-
-
-def data(folder: Path, origin: str = "nano/direct") -> DatasetRegistered:
-    """Rows enter the pool."""
-    folder.mkdir(parents=True, exist_ok=True)
-    return DatasetRegistered(
-        artifact=FolderObjects(folder / "objects").put_bytes("dataset", render(ROWS)),
-        source=Source(origin=origin),
-        holds="rows",
-        rows=len(ROWS),
-        offered=9,
-        dropped={"SEALED_PROMPT": 4},
-        completion_chars=10,
-        prompt_chars=10,
-        by="main",
-    )
-
-
-def started(tier: str = "namespaces") -> OwnerStarted:
-    return OwnerStarted.model_validate({"resumed": False, "tier": tier, "platform": "linux"})
-
-
-def report(node: str, *scope: str) -> tuple[Fact, Fact]:
-    """A review of the Workers, which recommends `a2`."""
-    found = Statement(claim="a2 is ahead", verdict="supported", records=("a2", "nowhere"))
-    return (
-        ReviewRequested(node=node, question="which is better?", scope=scope),
-        ReviewSubmitted(
-            node=node,
-            findings=(found,),
-            violations=(),
-            regressions=("b1 forgot sums",),
-            missing=(),
-            recommend=("a2",),
-            recommendation="train it again",
-            by=node,
-        ),
-    )
-
-
-def claimed(name: str, low: float = 0.1) -> ClaimScored:
-    """The holdout was opened."""
-    difference = PairedDifference(mean=0.2, low=low, high=0.3, p=0.01, n=100, discordant=40)
-    return ClaimScored(
-        experiment=name,
-        name="claim-1",
-        result=ClaimResult(
-            champion=tape.scored("holdout", 0.55),
-            base=tape.scored("holdout", 0.35),
-            difference=difference,
-            weights=tape.digest(f"weights {name}"),
-            protocol=tape.digest("protocol"),
-            seconds=4.0,
-        ),
-        spent=Amounts(device_seconds=4.0, evaluations=2),
-    )
-
-
-def whole(folder: Path, tier: str = "namespaces") -> Subject:
-    """A run with two directions, a review, a verification and a champion."""
-    pool = data(folder)
-    digest = (pool.artifact.digest,)
-    opened = ClaimOpened(experiment="v1", intent="i", name="claim-1")
-    denied = ActionDenied(
-        action="experiment.submit", arguments={}, decision="deny", rule="repeat", reason="again"
-    )
-    return run(
-        folder,
-        started(tier),
-        *base(),
-        (MAIN, pool),
-        (MAIN, worker("w1")),
-        (MAIN, worker("w2")),
-        *tape.life("a1", "w1", confirm=0.4, data=digest),
-        *tape.life("a2", "w1", init="a1", confirm=0.6, data=digest),
-        (WORKER, denied),
-        (WORKER, tape.finalised("w1", "a2")),
-        *tape.life("b1", "w2", confirm=0.5, data=digest),
-        *tape.life("b2", "w2", confirm=0.9, data=digest),
-        tape.integrity("b2", "flagged"),
-        tape.finalised("w2", "b1"),
-        *report("r1", "w1", "w2"),
-        (MAIN, DirectionClosed(node="w2", reason="beaten")),
-        (MAIN, worker("w3", ["w1"], purpose="verify", replicates="a2")),
-        *tape.life(
-            "v0", "w3", confirm=0.45, data=digest, purpose="verify", seed=1009, replicates="a1"
-        ),
-        *tape.life("v1", "w3", "v0", 0.58, data=digest, purpose="verify", replicates="a2"),
-        tape.finalised("w3", "v1"),
-        (MAIN, opened),
-        claimed("v1"),
-        (MAIN, FinishAsked(reason="the claim is scored")),
-        RunFinished(outcome="champion", champion="v1", reason="the claim is scored"),
-    )
 
 
 @pytest.fixture(scope="module")
@@ -258,19 +104,6 @@ def shown(finished: Subject) -> Page:
     return page(finished)
 
 
-def page(subject: Subject) -> Page:
-    """The page, of which every reference leads somewhere within it."""
-    found = Page(html(compose(subject)))
-    ids = found.ids()
-    assert len(ids) == len(set(ids))
-    assert found.references() <= {f"#{name}" for name in ids}
-    return found
-
-
-def cells(found: Page, anchor: str) -> list[str]:
-    return [tag.text() for tag in found.by_id(anchor).all() if tag.name in ("td", "th")]
-
-
 def test_the_claim_stands_beside_the_base_with_its_interval(shown: Page) -> None:
     text = shown.by_id("claim").text()
     assert "base base 35.0 % (25.0 to 45.0) 100 event" in text
@@ -280,10 +113,37 @@ def test_the_claim_stands_beside_the_base_with_its_interval(shown: Page) -> None
 
 def test_the_result_stands_at_the_top(finished: Subject, tmp_path: Path) -> None:
     (lead,) = page(finished).root.all("header")
-    told = "On the holdout the champion v1 reaches 55.0 % (45.0 to 65.0), the base 35.0 % (25.0 to"
-    assert told in lead.text()
+    assert "The champion v1 reaches 55.0 % (45.0 to 65.0) on the holdout" in lead.text()
+    assert "the base that it was made from reaches 35.0 % (25.0 to 45.0)." in lead.text()
+    assert "Whether its record is whole was not checked" in lead.text()
     (lead,) = page(run(tmp_path / "run", started(), *base())).root.all("header")
     assert "holdout" not in lead.text(), "nothing was claimed yet"
+    assert "The run is stopped half-way, and nothing is claimed yet." in lead.text()
+
+
+def test_the_top_says_whether_to_trust_the_result(finished: Subject, tmp_path: Path) -> None:
+    (lead,) = page(replace(finished, verification=Verification(SOUND, key="of x"))).root.all(
+        "header"
+    )
+    assert "is whole (signed by all; key of x), and its jobs ran walled off" in lead.text()
+    assert "(isolation namespaces)" in lead.text()
+    (lead,) = page(whole(tmp_path / "run", "none")).root.all("header")
+    assert "Nothing is claimed about its integrity" in lead.text()
+    flaw = Flaw(code="BOOKS", where="event 1", what="odd")
+    broken = Verification(SOUND.model_copy(update={"flaws": (flaw,)}))
+    (lead,) = page(replace(finished, verification=broken)).root.all("header")
+    assert "The record does not hold" in lead.text()
+    assert "55.0 %" not in lead.text()
+
+
+def test_ids_in_what_agents_wrote_lead_to_their_records(finished: Subject, shown: Page) -> None:
+    (worse,) = [tag for tag in shown.root.all("li") if tag.text() == "b1 forgot sums"]
+    assert [tag.attributes["href"] for tag in worse.all("a")] == ["#experiment-b1"]
+    assert finished.refs.told("a2x, base and a2.") == (
+        "a2x, base and ",
+        Link("a2", "experiment-a2"),
+        ".",
+    )
 
 
 def test_tasks_on_which_the_champion_is_worse_are_named(tmp_path: Path) -> None:
@@ -538,7 +398,9 @@ def test_a_claim_whose_interval_holds_zero_makes_no_champion(tmp_path: Path) -> 
     found = page(run(tmp_path / "run", started(), *told, end))
     text = found.by_id("verdict").text()
     assert "There is no champion." in text
-    assert "It cannot be told apart from the base" in text
+    assert "Claimed a1 cannot be told apart from the base" in text
+    (lead,) = found.root.all("header")
+    assert "There is no champion: what was claimed, a1 , reaches 55.0 %" in lead.text()
     assert "claimed a1 55.0 %" in found.by_id("claim").text()
 
 
@@ -683,7 +545,7 @@ def test_a_record_that_holds_is_said_to(finished: Subject) -> None:
 def test_data_that_the_record_does_not_hold_has_no_link(tmp_path: Path) -> None:
     gone = tape.digest("gone")
     found = page(run(tmp_path / "run", tape.queued("a1", data=(gone,))))
-    assert "an unknown dataset, from the base" in cells(found, "experiment-a1")[2]
+    assert "an unknown dataset" in cells(found, "experiment-a1")[2]
     assert f"#dataset-{gone}" not in found.references()
 
 
@@ -694,5 +556,8 @@ def test_all_data_that_was_offered_is_told(tmp_path: Path) -> None:
     found = page(run(folder, first, again, none))
     assert cells(found, f"dataset-{first.artifact.digest}")[1] == "nano/direct"
     text = found.by_id("lineage").text()
-    assert f"{first.artifact.digest} nano/scraped rows 5 of 9 offered" in text
-    assert "refused nano/x none of 7 offered none main event 2" in text
+    assert f"{first.artifact.digest} nano/scraped taken as the source has it 5 rows of 9" in text
+    assert (
+        "refused nano/x taken as the source has it none of 7 offered none added by main event 2"
+        in text
+    )

@@ -9,7 +9,9 @@ import pytest
 
 from rsi_master.adapters.store.sqlite import SqliteEvents
 from rsi_master.app.folder import RunFolder
+from rsi_master.app.home import Home
 from rsi_master.app.reader import read
+from rsi_master.expos.notes import create_key
 from rsi_master.interfaces import words
 from rsi_master.interfaces.cli import main
 from rsi_master.interfaces.ending import ending
@@ -77,6 +79,20 @@ def test_a_record_without_its_artifacts_does_not_hold(folder: RunFolder) -> None
     assert "ARTIFACT_UNSOUND" in text
     assert page.by_id("verdict").text().startswith("Verdict The record does not hold : ")
     assert "ARTIFACT\\_UNSOUND" in Path("reports/moved run.md").read_text(encoding="utf-8")
+
+
+def test_reading_a_run_of_another_installation_makes_it_none_of_this_one(
+    folder: RunFolder, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    home = Home(tmp_path / "home")
+    home.prepare()
+    create_key(home.key, "another")
+    monkeypatch.setenv("RSI_HOME", str(home.root))
+    home.lock(folder.id)  # makes the folder that asking for a living owner leaves
+    assert said("report", "moved run")[0] == 0
+    text = Page(Path("reports/moved run.html").read_text(encoding="utf-8")).root.text()
+    assert "as the folder itself says" in text
+    assert "NOTE_WRONG_KEY" not in text
 
 
 def test_reading_leaves_the_run_as_it_was(folder: RunFolder) -> None:

@@ -7,7 +7,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rsi_master.core.text import visible
-from rsi_master.interfaces.report.document import Cite, Code, Link, Row, Section, Table, cut
+from rsi_master.interfaces.report.document import (
+    Cite,
+    Code,
+    Link,
+    Row,
+    Section,
+    Strong,
+    Table,
+    cut,
+)
 from rsi_master.interfaces.report.document import Document as Doc
 from rsi_master.interfaces.report.element import element, text
 from rsi_master.interfaces.report.html import html
@@ -73,6 +82,20 @@ def test_markdown_makes_no_markup_of_text(words: str) -> None:
     assert not re.search(r"[<>\n\r\x1b]", told)
     assert not re.search(r"(?<!\\)(?:\\\\)*[`*_\[\]|]", told)
     assert not re.search(r"(?i)https?://|www\.", told)
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("label: ", "**label:** "),
+        (" is better: ", " **is better:** "),
+        (" \n", "  "),
+        ("\n# a*b", " **\\# a\\*b**"),
+    ],
+)
+def test_blanks_at_the_ends_of_strong_words_stand_outside(text: str, told: str) -> None:
+    document = Doc("Report", ("so ", Strong(text), "x"), None, ())
+    assert f"\n\nso {told}x\n" in markdown(document)
 
 
 def test_markdown_keeps_what_numbers_look_like() -> None:

@@ -65,11 +65,11 @@ class Home:
 
     def link_seal(self, run: str, folder: Path) -> None:
         """Remember which sealed set belongs to a run."""
-        self._link(self._private(run) / "sealed.set", folder.name.encode("ascii"))
+        self._link(self._sealed_link(run), folder.name.encode("ascii"))
 
     def seal(self, run: str) -> Path:
         """The sealed set of a run; raises SealUnavailable when this machine has none."""
-        link = self._private(run) / "sealed.set"
+        link = self._sealed_link(run)
         if not link.is_file():
             raise SealUnavailable(
                 "NO_SEALED_SET",
@@ -85,8 +85,9 @@ class Home:
         return folder / "owner.lock"
 
     def knows(self, run: str) -> bool:
-        """Whether the run was started by this installation."""
-        return self._private(run).is_dir()
+        """Whether the run was started by this installation: its sealed set is here. Whoever only
+        reads a run of another one may leave a folder of its name."""
+        return self._sealed_link(run).is_file()
 
     def socket(self, run: str) -> Path:
         """The owner's socket, at a place that depends on the installation and the run alone; in
@@ -100,6 +101,9 @@ class Home:
         if folder.is_symlink() or folder.stat().st_uid != os.getuid():
             raise Refused("SOCKET_FOLDER", f"{folder} belongs to another user; remove it")
         return folder / f"{run[-36:]}.sock"
+
+    def _sealed_link(self, run: str) -> Path:
+        return self._private(run) / "sealed.set"
 
     def _link(self, link: Path, name: bytes) -> None:
         """Write a name into a file, whole or not at all; raises Broken when the disk fails."""

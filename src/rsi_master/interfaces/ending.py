@@ -1,6 +1,8 @@
 """What a finished run came to: the claim, the recipe behind it, what was not tried, the record."""
 
+from collections.abc import Sequence
 from pathlib import Path
+from typing import TypeAlias
 
 from rsi_master.adapters.store.notes import NoteFolder
 from rsi_master.app.folder import RunFolder
@@ -16,8 +18,10 @@ from rsi_master.core.run import ClaimScored, FinishAsked, RunFinished
 from rsi_master.core.score import PairedDifference, SplitScore
 from rsi_master.core.state import State
 from rsi_master.expos.notes import Note
-from rsi_master.interfaces import words
+from rsi_master.interfaces import operations, words
 from rsi_master.research.allocation import directions
+
+Offered: TypeAlias = DatasetRegistered | DatasetRefused
 
 
 class Head(Value):
@@ -183,16 +187,48 @@ def _used(state: State) -> set[str]:
 
 
 def _why(record: Record, source: str) -> str:
+    told = [event.fact for event in record.events if isinstance(event.fact, Offered)]
+    taken = [f for f in told if f.source.origin == source and not f.source.parents]
+    for fact in taken:
+        reason = _unfit(record, source, fact)
+        if reason is not None:
+            return reason
+    made = _made_of(taken, told)
+    if made and all(isinstance(fact, DatasetRefused) for fact in made):
+        last = made[-1]
+        dropped = f"; the scan dropped {words.drops(last.dropped)}" if last.dropped else ""
+        return f"it was taken, and no row was left of it: {operations.told(last.source)}{dropped}"
+    return _passed_over(record)
+
+
+def _unfit(record: Record, source: str, fact: Offered) -> str | None:
+    """Why nothing could be trained on what the scan left of a source, or None."""
+    if isinstance(fact, DatasetRefused):
+        return f"all {fact.offered:,} rows were dropped ({words.drops(fact.dropped)})"
+    first = record.state.datasets[fact.artifact.digest].source.origin
+    if first != source:
+        return f"what the scan left of it are the same rows as {first}"
+    if fact.holds not in words.taken(record.contract.policy.recipes):
+        return f"it holds {fact.holds}, and no recipe of the contract takes them"
+    return None
+
+
+def _made_of(taken: Sequence[Offered], told: Sequence[Offered]) -> list[Offered]:
+    """What was made of those datasets, also of what was made of them, in order."""
+    known = {fact.artifact.digest for fact in taken if isinstance(fact, DatasetRegistered)}
+    found = []
+    for fact in told:
+        if known.isdisjoint(fact.source.parents):
+            continue
+        found.append(fact)
+        if isinstance(fact, DatasetRegistered):
+            known.add(fact.artifact.digest)
+    return found
+
+
+def _passed_over(record: Record) -> str:
+    """Why Main gave no direction to a source on which something could be trained."""
     state, finished = record.state, record.state.finished
-    for fact in (event.fact for event in record.events):
-        if isinstance(fact, DatasetRefused) and fact.source.origin == source:
-            return f"all {fact.offered:,} rows were dropped ({words.drops(fact.dropped)})"
-        if isinstance(fact, DatasetRegistered) and fact.source.origin == source:
-            first = state.datasets[fact.artifact.digest].source.origin
-            if first != source:
-                return f"what the scan left of it are the same rows as {first}"
-            if fact.holds not in words.taken(record.contract.policy.recipes):
-                return f"it holds {fact.holds}, and no recipe of the contract takes them"
     if finished is not None and _cut_short(record, finished):
         return f"the run ended before: {finished.reason}"
     opened = [node for node in state.graph.workers() if _explores(node.created)]

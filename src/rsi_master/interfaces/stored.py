@@ -12,7 +12,7 @@ from rsi_master.core.event import Event
 from rsi_master.core.experiment import BASE
 from rsi_master.core.facts import artifacts
 from rsi_master.domains.data.pool import parse
-from rsi_master.interfaces import words
+from rsi_master.interfaces import operations, words
 from rsi_master.interfaces.files import lay_new
 from rsi_master.interfaces.lookup import Thing
 from rsi_master.interfaces.sheet import Found, Rows, dump
@@ -39,7 +39,10 @@ def dataset(record: Record, digest: str) -> Found:
     ]
     if source.parents:
         rows.append(("made from", words.listed(source.parents)))
-        rows.append(("made by", json.dumps(source.operation, ensure_ascii=False)))
+        rows.append(("made by", operations.told(source)))
+    program = operations.program(source)
+    if program is not None:
+        rows.append(("program", program))
     if source.sampled:
         wrote = source.sampled
         rows.append(("answers of", f"{wrote.experiment}, weights {words.short(wrote.weights)}"))

@@ -197,4 +197,5 @@ def _settings(name: str, fields: Mapping[str, object]) -> str:
 def _value(value: object) -> str:
     if isinstance(value, list | tuple):
         return " and ".join(str(inner) for inner in value)
-    return f"{value:g}" if isinstance(value, float) else str(value)
+    told = f"{value:g}" if isinstance(value, float) else str(value)
+    return short(told) if told.startswith("sha256:") else told

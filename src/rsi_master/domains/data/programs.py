@@ -32,9 +32,9 @@ from rsi_master.expos.standing import (
     every_open,
     verification_stays_affordable,
     wall_clock_is_left,
+    walled,
     worker_is_active,
 )
-from rsi_master.expos.standing import walled as walled
 
 EVERYBODY = (Role.MAIN, Role.WORKER, Role.REVIEWER, Role.OPERATOR)
 TOLD_CHARS: Final = 120

@@ -11,7 +11,7 @@ from rsi_master.domains.data import made, running
 from rsi_master.domains.data.actions import capped, known
 from rsi_master.domains.data.made import Made
 from rsi_master.domains.data.pool import register
-from rsi_master.domains.data.programs import is_active, walled
+from rsi_master.domains.data.programs import is_active
 from rsi_master.domains.data.running import Unusable
 from rsi_master.expos.catalogue import Desk, Entry, Question, Rule
 from rsi_master.expos.screen import repeats
@@ -19,6 +19,7 @@ from rsi_master.expos.standing import (
     every_open,
     verification_stays_affordable,
     wall_clock_is_left,
+    walled,
 )
 
 

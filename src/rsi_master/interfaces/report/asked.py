@@ -14,6 +14,7 @@ from rsi_master.interfaces.report.document import (
     Paragraph,
     Row,
     Section,
+    Strong,
     Table,
     cut,
     paragraph,
@@ -32,7 +33,7 @@ def asked(subject: Subject) -> Section:
         ("what", "as it was set"),
         tuple(Row(((label,), line)) for label, line in rows),
     )
-    target = paragraph(cut(contract.target, TARGET_CHARS))
+    target = paragraph(Strong("Target: "), cut(contract.target, TARGET_CHARS))
     return Section("What was asked", "asked", (target, table, *_guidance(subject)))
 
 
@@ -41,12 +42,12 @@ def _contract(subject: Subject) -> Iterator[tuple[str, Line]]:
     yield "contract", (f"{contract.name}, ", Code(contract.digest()))
     yield "base", (f"{contract.base.name}, ", Code(contract.base.digest))
     wanted = contract.evaluator
-    feedback = f"rounded to {wanted.feedback_step:g}" if wanted.feedback == "rounded" else "exact"
+    feedback = f"rounded to {wanted.feedback_step:g}" if wanted.feedback == "rounded" else "exactly"
     yield (
         "benchmark",
         (
             f"{wanted.benchmark}; items a task: {wanted.dev} on dev, {wanted.confirm} on confirm, "
-            f"{wanted.holdout} on the holdout; feedback is {feedback}",
+            f"{wanted.holdout} on the holdout; scores are shown {feedback}",
         ),
     )
 
@@ -62,7 +63,7 @@ def _opening(subject: Subject) -> Iterator[tuple[str, Line]]:
     yield "tasks", (cut(words.listed(sealed.tasks)),)
     yield "openings", (f"the holdout may be opened for {words.count(sealed.openings, 'claim')}",)
     if opened.parameters:
-        yield "size", (words.count(opened.parameters, "parameter"), " ", *cite)
+        yield "size of the base", (words.count(opened.parameters, "parameter"), " ", *cite)
 
 
 def _limits(contract: Contract) -> Iterator[tuple[str, Line]]:

@@ -31,7 +31,11 @@ def budget(subject: Subject) -> Section:
     clock = max(0.0, status.wall_limit - status.wall_seconds)
     wall = (status.wall_limit, status.wall_seconds, None, clock)
     rows.append(_row("time on the clock", *("" if w is None else words.seconds(w) for w in wall)))
-    caption = "A failure of infrastructure gives its trial back; the time that it took stays used."
+    caption = (
+        "A failure of infrastructure gives its trial back; the time that it took stays used. When "
+        "the clock is over nothing begins, but the run still concludes, so that it may have used "
+        "more of it than was allowed."
+    )
     return Section("Budget", "budget", (Table(caption, HEAD, tuple(rows)),))
 
 

@@ -1,7 +1,6 @@
 """A whole report from its sections, and its files."""
 
 from collections.abc import Iterator
-from datetime import UTC, datetime
 from pathlib import Path
 
 from rsi_master.core.event import Event
@@ -12,8 +11,6 @@ from rsi_master.interfaces.report.curve import curve
 from rsi_master.interfaces.report.document import (
     Document,
     Inline,
-    Line,
-    Link,
     Row,
     Section,
     Table,
@@ -25,9 +22,11 @@ from rsi_master.interfaces.report.glossary import glossary
 from rsi_master.interfaces.report.graph import graph
 from rsi_master.interfaces.report.html import html
 from rsi_master.interfaces.report.integrity import integrity
+from rsi_master.interfaces.report.lead import lead, utc
 from rsi_master.interfaces.report.lineage import lineage
 from rsi_master.interfaces.report.markdown import markdown
-from rsi_master.interfaces.report.outcome import NOT_ISOLATED, outcome, result, verdict
+from rsi_master.interfaces.report.outcome import NOT_ISOLATED, outcome, verdict
+from rsi_master.interfaces.report.programs import programs
 from rsi_master.interfaces.report.refs import event_anchor
 from rsi_master.interfaces.report.reproduce import reproduce
 from rsi_master.interfaces.report.reviews import reviews
@@ -43,6 +42,7 @@ SECTIONS = (
     experiments,
     reviews,
     lineage,
+    programs,
     budget,
     integrity,
     reproduce,
@@ -52,10 +52,11 @@ SECTIONS = (
 
 def compose(subject: Subject) -> Document:
     """The report of a run."""
-    sections = tuple(section(subject) for section in SECTIONS)
+    written = (section(subject) for section in SECTIONS)
+    sections = tuple(section for section in written if section is not None)
     name = cut(subject.status.run)
     warning = NOT_ISOLATED if subject.status.tier == "none" else None
-    body = Document(f"Report on {name}", _lead(subject), warning, sections)
+    body = Document(f"Report on {name}", lead(subject), warning, sections)
     events = _events(subject.record.events, body.cited())
     return Document(body.title, body.lead, body.warning, (*sections, events))
 
@@ -68,21 +69,6 @@ def write(subject: Subject, folder: Path, with_markdown: bool) -> tuple[Path, ..
         texts[f"{name}.md"] = markdown(document)
     files.write(folder, texts)
     return tuple(folder / file for file in texts)
-
-
-def _lead(subject: Subject) -> Line:
-    status, state = subject.status, subject.record.state
-    if not subject.record.events:
-        return ("The record of this run is empty.",)
-    last = f"event {state.position}, {_utc(state.at)}"
-    return (
-        f"The run is {status.standing}. ",
-        *result(subject),
-        f"All of this is read from its record as of {last}, and names the events that it rests "
-        "on; intervals are 95 %. What the words mean stands under ",
-        Link("Words", "words"),
-        ".",
-    )
 
 
 def _events(events: tuple[Event, ...], cited: tuple[int, ...]) -> Section:
@@ -99,15 +85,7 @@ def _events(events: tuple[Event, ...], cited: tuple[int, ...]) -> Section:
 
 def _event(event: Event) -> Iterator[tuple[Inline, ...]]:
     yield (f"event {event.position}",)
-    yield (_utc(event.at),)
+    yield (utc(event.at),)
     yield (event.fact.type,)
     yield (cut(by(event)),)
     yield (cut(event.id),)
-
-
-def _utc(at: float) -> str:
-    """A time of the record; one that no calendar has stays a number."""
-    try:
-        return datetime.fromtimestamp(at, UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
-    except (OverflowError, ValueError, OSError):
-        return f"{at:g} s"

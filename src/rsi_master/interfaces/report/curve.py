@@ -21,15 +21,17 @@ from rsi_master.interfaces.report.subject import Subject
 WIDTH, HEIGHT = 760.0, 320.0
 LEFT, RIGHT, TOP, BOTTOM = 56.0, 24.0, 32.0, 48.0
 DOT: Final = 4.0
+CLOSE: Final = 18.0
 TICKS: Final = 6
 GRID: Final = 10
 END: Final = {"text_anchor": "end"}
 READING = (
-    "Device time is that of all attempts and probes so far, also of those that failed. The line is "
-    "the best accepted score, its band the 95 % interval of that score; the dashed line is the "
+    "Scores on dev, the questions by which the search went: the leader's is too good by that, and "
+    "only the holdout tells the result. Device time is all that was used up to then: by trainings, "
+    "evaluations, probes, jobs that made data and the claim, also by those that failed. The line "
+    "is the best accepted score, its band the 95 % interval of that score; the dashed line is the "
     "base. Filled dots, numbered as in the table, took the lead, empty ones did not, crosses were "
-    "not accepted. Scores on dev led the search, so the leader's is too good; only the holdout "
-    "tells the result."
+    "not accepted."
 )
 
 
@@ -115,7 +117,7 @@ def drawing(found: Sequence[Mark], used: float) -> Element:
         *_grid(scale),
         *_best(found, scale),
         *_base(found, scale),
-        *(part for number, mark in enumerate(found, 1) for part in _mark(number, mark, scale)),
+        *_marks(found, scale),
         role="img",
         width=WIDTH,
         height=HEIGHT,
@@ -177,7 +179,18 @@ def _base(found: Sequence[Mark], scale: Scale) -> Iterator[Element]:
             yield element("text", "base", class_="small", x=WIDTH - RIGHT, y=y - 4, **END)
 
 
-def _mark(number: int, mark: Mark, scale: Scale) -> Iterator[Element]:
+def _marks(found: Sequence[Mark], scale: Scale) -> Iterator[Element]:
+    """Every mark; the number of a lead stands above it, or below where the last one is near."""
+    last, above = -CLOSE, True
+    for number, mark in enumerate(found, 1):
+        if mark.leads:
+            x = scale.x(mark.seconds)
+            above = not above if x - last < CLOSE else True
+            last = x
+        yield from _mark(number, mark, scale, -8.0 if above else 16.0)
+
+
+def _mark(number: int, mark: Mark, scale: Scale, down: float) -> Iterator[Element]:
     x, y = scale.x(mark.seconds), scale.y(mark.score.value)
     told = element("title", f"{words.short(mark.experiment)}: {words.score(mark.score)}")
     if not mark.accepted:
@@ -188,7 +201,7 @@ def _mark(number: int, mark: Mark, scale: Scale) -> Iterator[Element]:
     style = "dot first" if mark.leads else "dot"
     yield element("circle", told, class_=style, cx=x, cy=y, r=DOT)
     if mark.leads:
-        yield element("text", str(number), class_="small", x=x, y=y - 8, text_anchor="middle")
+        yield element("text", str(number), class_="small", x=x, y=y + down, text_anchor="middle")
 
 
 def _row(subject: Subject, number: int, mark: Mark) -> Row:

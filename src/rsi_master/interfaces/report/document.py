@@ -66,6 +66,13 @@ class Commands:
 
 
 @dataclass(frozen=True, slots=True)
+class Verbatim:
+    """A text of many lines, letter by letter."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
 class Row:
     """A row of a table; a reference may lead to its anchor."""
 
@@ -99,7 +106,7 @@ class Section:
     blocks: tuple["Block", ...]
 
 
-Block: TypeAlias = Paragraph | Listing | Commands | Table | Figure | Section
+Block: TypeAlias = Paragraph | Listing | Commands | Verbatim | Table | Figure | Section
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,11 +11,12 @@ from rsi_master.core.experiment import (
     ExperimentQueued,
     IntegritySet,
 )
-from rsi_master.core.lineage import ancestors, parents, teachers
+from rsi_master.core.lineage import ancestors, parents
 from rsi_master.core.score import Scored, Split
 from rsi_master.core.state import State
 from rsi_master.expos.lineage import taint
 from rsi_master.interfaces import words
+from rsi_master.interfaces.report import training
 from rsi_master.interfaces.report.document import (
     Code,
     Inline,
@@ -24,14 +25,12 @@ from rsi_master.interfaces.report.document import (
     Section,
     Table,
     cut,
-    joined,
     paragraph,
 )
 from rsi_master.interfaces.report.refs import ID_CHARS, experiment_anchor
 from rsi_master.interfaces.report.subject import Subject
 
-RECIPE_CHARS = 600
-HEAD = ("experiment", "of", "recipe", "lineage", "dev", "confirm", "cost", "integrity", "end")
+HEAD = ("experiment", "whose", "recipe", "lineage", "dev", "confirm", "cost", "integrity", "end")
 
 
 def experiments(subject: Subject) -> Section:
@@ -41,8 +40,8 @@ def experiments(subject: Subject) -> Section:
     if not found:
         return Section(title, "experiments", (paragraph("There is none yet."),))
     table = Table(
-        "In order of submission; intervals are 95 %. Cost is device time of all attempts. Those "
-        "that failed or were flagged stay in the table, and are never selected.",
+        "In order of submission. Cost is device time of all attempts; training and scoring are "
+        "one each. Those that failed or were flagged stay in the table, and are never selected.",
         HEAD,
         tuple(_row(subject, experiment) for experiment in found.values()),
     )
@@ -54,10 +53,7 @@ def _row(subject: Subject, experiment: Experiment) -> Row:
     cells: tuple[Line, ...] = (
         _name(subject, name),
         _owner(subject, experiment),
-        (
-            cut(words.training(subject.record.state, experiment), RECIPE_CHARS),
-            *_data(subject, name),
-        ),
+        _recipe(subject, experiment),
         _lineage(subject, name),
         _score(subject, experiment, "dev"),
         _score(subject, experiment, "confirm"),
@@ -71,7 +67,7 @@ def _row(subject: Subject, experiment: Experiment) -> Row:
 def _name(subject: Subject, name: str) -> Line:
     """The id as it is called elsewhere, and whole."""
     short, whole = words.short(name), cut(name, ID_CHARS)
-    longer = () if short == whole else (f" {whole}",)
+    longer = () if short == whole else (" ", Code(whole))
     return (Code(cut(short, ID_CHARS)), *longer, " ", *subject.refs.event(ExperimentQueued, name))
 
 
@@ -85,14 +81,11 @@ def _owner(subject: Subject, experiment: Experiment) -> Line:
     return told
 
 
-def _data(subject: Subject, name: str) -> Line:
-    queued = subject.record.state.experiments[name].queued
-    if queued is None or not queued.data:
-        return ()
-    found = tuple((subject.refs.dataset(digest),) for digest in queued.data)
-    wrote = teachers(subject.record.state, name)
-    answers: Line = (", with answers of ", *subject.refs.experiments(wrote)) if wrote else ()
-    return (". Data: ", *joined(found), *answers)
+def _recipe(subject: Subject, experiment: Experiment) -> Line:
+    told = training.settings(subject, experiment)
+    if experiment.queued is None or not experiment.queued.data:
+        return told
+    return (*told, ". Data: ", *training.data(subject, experiment))
 
 
 def _lineage(subject: Subject, name: str) -> Line:

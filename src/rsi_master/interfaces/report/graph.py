@@ -57,7 +57,8 @@ READING: Final = (
     "one that verifies, with cut corners a Reviewer. A solid arrow says that a Worker builds on "
     "another, a dotted one that a Reviewer weighs it. Hue and number tell the direction. A dashed "
     "outline is a direction that Main closed, or a dead end: nobody builds on it. The thick line "
-    "and the star mark the best path."
+    "and the star mark the best path, which led to the champion, or to the best on dev so far. "
+    "The score is the best that a Worker reached on dev."
 )
 
 
@@ -80,7 +81,7 @@ def graph(subject: Subject) -> Section:
         return Section(title, "graph", (paragraph("Main has opened no direction."),))
     looks = _looks(state)
     table = Table(
-        "Every Worker and Reviewer in order of birth.",
+        "Every Worker and Reviewer in the order in which Main called them.",
         HEAD,
         tuple(_row(subject, look) for look in looks.values()),
     )
@@ -212,7 +213,7 @@ def _row(subject: Subject, look: Look) -> Row:
     created = node.created
     star = ", best path" if look.best else ""
     if isinstance(created, WorkerCreated):
-        kind, about = f"Worker, to {created.purpose}", _direction(look.node, created)
+        kind, about = f"Worker, to {created.purpose}", _direction(subject, look.node, created)
         after = refs.nodes(created.predecessors, "the base")
         record = refs.event(WorkerCreated, node.id)
     else:
@@ -235,7 +236,7 @@ def _row(subject: Subject, look: Look) -> Row:
     return Row(cells, node_anchor(node.id))
 
 
-def _direction(node: Node, created: WorkerCreated) -> Line:
+def _direction(subject: Subject, node: Node, created: WorkerCreated) -> Line:
     told = [("", cut(created.direction)), ("Hypothesis: ", cut(created.hypothesis))]
     if created.recipe:
         told.append(("Way to train: ", cut(created.recipe)))
@@ -248,7 +249,10 @@ def _direction(node: Node, created: WorkerCreated) -> Line:
     return tuple(
         part
         for label, sentence in told
-        for part in (*((Strong(label),) if label else ()), f"{sentence.rstrip('.')}. ")
+        for part in (
+            *((Strong(label),) if label else ()),
+            *subject.refs.told(f"{sentence.rstrip('.')}. "),
+        )
     )
 
 

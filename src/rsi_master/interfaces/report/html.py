@@ -22,6 +22,7 @@ from rsi_master.interfaces.report.document import (
     Section,
     Strong,
     Table,
+    Verbatim,
 )
 from rsi_master.interfaces.report.element import Element, Node, element, text
 from rsi_master.interfaces.report.refs import event_anchor
@@ -97,6 +98,11 @@ def _(block: Listing) -> Element:
 @_block.register
 def _(block: Commands) -> Element:
     return element("pre", *chain.from_iterable((line, "\n") for line in block.lines))
+
+
+@_block.register
+def _(block: Verbatim) -> Element:
+    return element("pre", block.text.expandtabs(), class_="text")
 
 
 @_block.register

@@ -1,14 +1,17 @@
 """What may be said of the run's integrity: what was checked, what was denied and flagged, what
 holds by construction, what is only detected, and what nothing covers."""
 
+import re
 from collections.abc import Iterator
 
 from rsi_master.core.event import Event
 from rsi_master.core.experiment import BASE, IntegritySet
 from rsi_master.core.run import ActionDenied, OwnerStarted
+from rsi_master.expos.books import CHECKS
 from rsi_master.expos.lineage import taint
 from rsi_master.expos.verify import Report
 from rsi_master.interfaces import words
+from rsi_master.interfaces.report.coverage import DETECTED, HELD, UNCOVERED
 from rsi_master.interfaces.report.document import (
     Block,
     Cite,
@@ -29,29 +32,8 @@ from rsi_master.interfaces.report.subject import Subject
 CITED = 5
 MOST_FLAWS = 50
 MOST_DENIALS = 50
-HELD = (
-    "No action takes a path, an address, a shell, weights or tensors: checkpoints come from the "
-    "pinned base and from recorded jobs alone.",
-    "Data has an id only after it was scanned, and a recipe takes data by id.",
-    "No role is ever shown prompts or references of sealed items; the process that has them "
-    "answers with aggregates, and Reviewers with outputs and verdicts by opaque item id.",
-    "The holdout is opened once for a sealed set, counted before it happens; champion and base are "
-    "scored on the same items.",
-)
-DETECTED = (
-    "Copies of sealed items in data and in texts, where case, width, spacing and punctuation hide "
-    "nothing. The recall on anything that is not a copy is not measured in this record.",
-    "Weights that did not move, moved where they should not, or are not those that were scored.",
-    "A record that was altered, cut or reordered, as far as signed heads cover it.",
-)
-UNCOVERED = (
-    "Paraphrases and translations of sealed items, and what a model or a teacher remembers of "
-    "public items.",
-    "A base that was contaminated before the run.",
-    "What a model samples while it is trained by its own answers: only data is scanned.",
-    "Other processes of the operator's own account, and an operator who discards whole runs, or "
-    "who writes and signs a new history of which nobody else holds a note.",
-)
+SENTENCE = re.compile(r"(?<=[.!?])\s+(?=[A-Z\u0370-\u03ff])")
+UNCHECKED = "LAWS_UNCHECKED"
 
 
 def integrity(subject: Subject) -> Section:
@@ -99,13 +81,34 @@ def _verified(subject: Subject) -> Iterator[Block]:
     rows = (
         ("events", f"{report.events:,}, of which {report.signed:,} are signed{tail}"),
         ("artifacts", f"{report.artifacts:,}, each against its digest"),
-        ("laws", "sequence, balanced books, fences, lineage, one claim, budget"),
-        ("root", report.root),
-        ("trust", report.anchor),
-        ("key", checked.key),
+        ("signed by", checked.key),
+        ("vouched for by", report.anchor),
+        ("root, one digest over all events", report.root),
     )
     table = tuple(Row(((label,), (cut(found),))) for label, found in rows)
     yield Table("What was checked.", ("what", "how much"), table)
+    yield from _laws(report)
+
+
+def _laws(report: Report) -> Iterator[Block]:
+    """What the events were held to, as the laws say it of themselves."""
+    if any(flaw.code == UNCHECKED for flaw in report.flaws):
+        yield paragraph("The laws of records were not checked, since events are damaged.")
+        return
+    laws = ((law.__name__.replace("_", " "), law.__doc__ or "") for law in CHECKS)
+    told = (*laws, ("spending is within", "No more was spent than the contract allows."))
+    yield Table(
+        "The laws of records, each checked over all events; one that is broken stands among the "
+        "findings. An intent is an action that was allowed and is not done yet, a fence the number "
+        "of an attempt, \u03b8_in the checkpoint that a training starts from.",
+        ("law", "what it says"),
+        tuple(Row(((label,), (cut(first_sentence(says)),))) for label, says in told),
+    )
+
+
+def first_sentence(text: str) -> str:
+    """The first sentence of a docstring, on one line."""
+    return SENTENCE.split(" ".join(text.split()), maxsplit=1)[0]
 
 
 def _flaws(report: Report) -> Table:
@@ -164,7 +167,8 @@ def _flagged(subject: Subject) -> Iterator[Block]:
     )
     if tainted:
         names = refs.experiments(e.id for e in tainted)
-        yield paragraph("Tainted, since they continue or repeat a flagged one: ", *names, ".")
+        why = "Tainted, since they continue a flagged one, repeat it or learnt from its answers: "
+        yield paragraph(why, *names, ".")
 
 
 def _language(subject: Subject) -> Iterator[Block]:
@@ -176,5 +180,9 @@ def _language(subject: Subject) -> Iterator[Block]:
         yield Listing(tuple((line,) for line in HELD))
         yield paragraph("Not prevented, but detected:")
         yield Listing(tuple((line,) for line in DETECTED))
-    yield paragraph(Strong("Not covered:"))
-    yield Listing(tuple((line,) for line in UNCOVERED))
+    yield Table(
+        "Not covered: who wants to rely on the result must judge these otherwise. The attempts are "
+        "named as in docs/threat-model.md of RSI-Master, which says more.",
+        ("attempt or part", "what is not covered"),
+        tuple(Row(((gap.under,), (gap.told,))) for gap in UNCOVERED),
+    )

@@ -1,22 +1,21 @@
-"""How the champion was made: each training down to the base with its data, and sample rows as the
-trainer read them. Every dataset of the run stands here."""
+"""How the champion was made: each training down to the base, those too whose checkpoints wrote
+answers in its data, and sample rows as the trainer read them."""
 
 from collections.abc import Iterator
-from typing import TypeAlias
+from dataclasses import dataclass
 
 from rsi_master.adapters.store.objects import FolderObjects
 from rsi_master.core.artifact import AnyRow
-from rsi_master.core.dataset import DatasetRefused, DatasetRegistered
+from rsi_master.core.dataset import DatasetRegistered
 from rsi_master.core.errors import RsiError
-from rsi_master.core.event import Event
-from rsi_master.core.experiment import CheckpointStored, Experiment
-from rsi_master.core.lineage import ancestors
+from rsi_master.core.experiment import BASE, CheckpointStored, Experiment
+from rsi_master.core.lineage import ancestors, origins, parents
+from rsi_master.core.state import State
 from rsi_master.domains.data.pool import parse
 from rsi_master.interfaces import words
-from rsi_master.interfaces.report import directions
+from rsi_master.interfaces.report import directions, training
 from rsi_master.interfaces.report.document import (
     Block,
-    Cite,
     Code,
     Line,
     Row,
@@ -26,30 +25,63 @@ from rsi_master.interfaces.report.document import (
     joined,
     paragraph,
 )
-from rsi_master.interfaces.report.refs import dataset_anchor
+from rsi_master.interfaces.report.pool import pool
 from rsi_master.interfaces.report.subject import Subject
 
 SAMPLES = 3
 ROW_CHARS = 240
-RECIPE_CHARS = 600
 LINE_END = " \u23ce "
+HEAD = ("experiment", "gave", "continues", "recipe", "data", "proof of work")
 CAPTION = (
-    "All data that the run was offered; an id is the digest of the rows that the scan left, so the "
-    "same rows of another source have the same id."
+    "Each training that the champion rests on: what it gave, what it continued, and what proves "
+    "that it took place. An experiment gave its weights, if the champion continues them, or "
+    "answers, if its checkpoint wrote rows of the data; what such a writer continues is there too."
 )
-Told: TypeAlias = DatasetRegistered | DatasetRefused
+
+
+@dataclass(frozen=True)
+class Way:
+    """All that an experiment comes from, nearest first: `weights` are those that it continues,
+    itself included, `wrote` the data of each writer of answers."""
+
+    names: tuple[str, ...]
+    weights: frozenset[str]
+    wrote: dict[str, tuple[str, ...]]
+
+    @staticmethod
+    def to(state: State, first: str) -> "Way":
+        """The way to an experiment."""
+        names = (first, *ancestors(state, first, origins))
+        known = (state.experiments[name].queued for name in names if name in state.experiments)
+        data = dict.fromkeys(digest for queued in known if queued for digest in queued.data)
+        wrote: dict[str, tuple[str, ...]] = {}
+        for digest in _behind(state, data):
+            sampled = state.datasets[digest].source.sampled
+            if sampled is not None:
+                wrote[sampled.experiment] = (*wrote.get(sampled.experiment, ()), digest)
+        return Way(names, frozenset((first, *ancestors(state, first))), wrote)
 
 
 def lineage(subject: Subject) -> Section:
     """The section."""
-    state = subject.record.state
-    leader = directions.leader(state)
+    leader = directions.leader(subject.record.state)
     blocks: list[Block] = []
     if leader is None:
         blocks.append(paragraph("Nothing is accepted and scored yet."))
     else:
         blocks += _way(subject, leader)
-    return Section("Lineage and data", "lineage", (*blocks, *_pool(subject)))
+    return Section("Lineage and data", "lineage", (*blocks, *pool(subject)))
+
+
+def _behind(state: State, data: dict[str, None]) -> tuple[str, ...]:
+    """The datasets and all that they were made of, each once."""
+    open_, seen = list(data), dict[str, None]()
+    while open_:
+        digest = open_.pop(0)
+        if digest in state.datasets and digest not in seen:
+            seen[digest] = None
+            open_ += state.datasets[digest].source.parents
+    return tuple(seen)
 
 
 def _way(subject: Subject, leader: directions.Leader) -> Iterator[Block]:
@@ -57,32 +89,40 @@ def _way(subject: Subject, leader: directions.Leader) -> Iterator[Block]:
     what = "was claimed" if leader.claimed else "leads on dev so far (nothing is claimed yet)"
     first = subject.refs.experiment(leader.experiment)
     yield paragraph("From ", first, f", which {what}, down to the base, nearest first.")
-    chain = (leader.experiment, *ancestors(state, leader.experiment))
-    known = [state.experiments[name] for name in chain if name in state.experiments]
-    yield Table(
-        "Each training, what it continued, and what proves that it took place.",
-        ("experiment", "continues", "recipe", "data", "proof of work", "weights"),
-        tuple(_step(subject, one) for one in known),
-    )
+    way = Way.to(state, leader.experiment)
+    known = [state.experiments[name] for name in way.names if name in state.experiments]
+    yield Table(CAPTION, HEAD, tuple(_step(subject, way, one) for one in known))
     used = dict.fromkeys(d for one in known if one.queued for d in one.queued.data)
     for digest in used:
         if digest in state.datasets:
             yield _samples(subject, state.datasets[digest])
 
 
-def _step(subject: Subject, experiment: Experiment) -> Row:
-    refs, queued = subject.refs, experiment.queued
-    name: Line = (refs.experiment(experiment.id),)
-    if queued is None:
-        pinned = subject.record.contract.base.digest
-        return Row((name, ("nothing",), ("the base model as it is",), (), (), (Code(pinned),)))
-    data = joined(tuple((refs.dataset(digest),) for digest in queued.data)) or ("none",)
-    told = cut(words.training(subject.record.state, experiment), RECIPE_CHARS)
-    parents = refs.experiments(queued.parents())
-    return Row((name, parents, (told,), data, _proof(subject, experiment), _weights(experiment)))
+def _step(subject: Subject, way: Way, experiment: Experiment) -> Row:
+    refs, name = subject.refs, experiment.id
+    return Row(
+        (
+            (refs.experiment(name),),
+            _gave(subject, way, name),
+            refs.experiments(parents(subject.record.state, name), "nothing"),
+            training.settings(subject, experiment),
+            training.data(subject, experiment),
+            _proof(subject, experiment),
+        )
+    )
+
+
+def _gave(subject: Subject, way: Way, name: str) -> Line:
+    weights: Line = ("weights",) if name in way.weights else ()
+    data = tuple((subject.refs.dataset(digest),) for digest in way.wrote.get(name, ()))
+    answers: Line = ("answers in ", *joined(data)) if data else ()
+    found = joined(tuple(line for line in (weights, answers) if line))
+    return found or ("weights to a writer of answers",)
 
 
 def _proof(subject: Subject, experiment: Experiment) -> Line:
+    if experiment.id == BASE:
+        return ("pinned by the contract: ", Code(subject.record.contract.base.digest))
     stored = experiment.checkpoint
     if stored is None:
         return ("none",)
@@ -90,12 +130,8 @@ def _proof(subject: Subject, experiment: Experiment) -> Line:
     loss = f", last loss {proof.final_loss:.3g}" if proof.final_loss is not None else ""
     tokens = f"{proof.supervised_tokens:,} of {proof.total_tokens:,} tokens learnt"
     cite = subject.refs.event(CheckpointStored, experiment.id)
-    return (f"{words.count(proof.steps, 'step')}, {tokens}{loss} ", *cite)
-
-
-def _weights(experiment: Experiment) -> Line:
-    stored = experiment.checkpoint
-    return (Code(stored.proof.weights),) if stored else ()
+    told = f"{words.count(proof.steps, 'step')}, {tokens}{loss}; weights "
+    return (told, Code(proof.weights), " ", *cite)
 
 
 def _samples(subject: Subject, fact: DatasetRegistered) -> Block:
@@ -106,9 +142,10 @@ def _samples(subject: Subject, fact: DatasetRegistered) -> Block:
         rows = parse(data, 0, SAMPLES)
     except RsiError as problem:
         return paragraph("Rows of ", subject.refs.dataset(digest), f": {problem.code}, not shown.")
-    label = f"The first of {fact.rows:,} rows of {words.short(digest)}, {cut(fact.source.origin)}"
+    label = f"The first of {fact.rows:,} {fact.holds} of {words.short(digest)}"
     return Table(
-        f"{label}, cut to {ROW_CHARS} letters; \u23ce is the end of a line.",
+        f"{label}, {cut(fact.source.origin)}, cut to {ROW_CHARS} letters; \u23ce is the end of a "
+        "line.",
         ("row", "prompt", "answer"),
         tuple(_sample(number, row) for number, row in enumerate(rows, 1)),
     )
@@ -121,31 +158,3 @@ def _sample(number: int, row: AnyRow) -> Row:
 
 def _one_line(text: str) -> str:
     return cut(LINE_END.join(text[: 4 * ROW_CHARS].splitlines()), ROW_CHARS)
-
-
-def _pool(subject: Subject) -> tuple[Block, ...]:
-    events = subject.record.events
-    rows = tuple(_registration(subject, e) for e in events if isinstance(e.fact, Told))
-    if not rows:
-        return (paragraph("The pool holds no data."),)
-    head = ("dataset", "source", "holds", "rows", "dropped by the scan", "added by", "record")
-    return (Table(CAPTION, head, rows),)
-
-
-def _registration(subject: Subject, event: Event) -> Row:
-    fact, refs = event.fact, subject.refs
-    assert isinstance(fact, Told), "the caller takes no other facts"
-    made = joined(tuple((refs.dataset(parent),) for parent in fact.source.parents))
-    wrote = fact.source.sampled
-    answers: Line = (", answers of ", refs.experiment(wrote.experiment)) if wrote else ()
-    source: Line = (cut(fact.source.origin), *((" from ", *made) if made else ()), *answers)
-    dropped: Line = (cut(words.drops(fact.dropped)),)
-    by: tuple[Line, Line] = ((fact.by,), (Cite(event.position),))
-    if isinstance(fact, DatasetRefused):
-        left: Line = (f"none of {fact.offered:,} offered",)
-        return Row((("refused",), source, (), left, dropped, *by))
-    digest = fact.artifact.digest
-    left = (f"{fact.rows:,} of {fact.offered:,} offered",)
-    first = refs.event(DatasetRegistered, digest) == by[1]
-    anchor = dataset_anchor(digest) if first else None
-    return Row(((Code(digest),), source, (fact.holds,), left, dropped, *by), anchor)

@@ -23,6 +23,7 @@ from rsi_master.interfaces.report.document import (
     Section,
     Strong,
     Table,
+    Verbatim,
 )
 from rsi_master.interfaces.report.refs import event_anchor
 
@@ -82,6 +83,12 @@ def _(block: Commands) -> Iterator[str]:
 
 
 @_block.register
+def _(block: Verbatim) -> Iterator[str]:
+    yield from (f"    {visible(line)}" for line in block.text.expandtabs().split("\n"))
+    yield ""
+
+
+@_block.register
 def _(block: Figure) -> Iterator[str]:
     """The table beside it says the same."""
     yield from ()
@@ -112,8 +119,17 @@ def _inline(part: Inline) -> str:
     if isinstance(part, Cite):
         return f"[event {part.position}](#{event_anchor(part.position)})"
     if isinstance(part, Strong):
-        return f"**{escaped(part.text)}**"
+        return _strong(part.text)
     return escaped(part.text) if isinstance(part, Code) else escaped(part)
+
+
+def _strong(text: str) -> str:
+    """Bold words; a blank at an end stands outside, since no reader takes it within."""
+    inner = text.strip()
+    if not inner:
+        return escaped(text)
+    before, _, after = text.partition(inner)
+    return f"{escaped(before)}**{escaped(inner)}**{escaped(after)}"
 
 
 def _anchor(name: str) -> str:

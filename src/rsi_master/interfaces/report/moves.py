@@ -47,9 +47,9 @@ def _what(fact: Choice, refs: Refs) -> Line:
     if isinstance(fact, WorkerCreated):
         return _opened(fact, refs)
     if isinstance(fact, DirectionClosed):
-        return ("closed ", refs.node(fact.node), f": {cut(fact.reason)}")
+        return ("closed ", refs.node(fact.node), ": ", *refs.told(cut(fact.reason)))
     if isinstance(fact, DirectionReopened):
-        return ("reopened ", refs.node(fact.node), f": {cut(fact.reason)}")
+        return ("reopened ", refs.node(fact.node), ": ", *refs.told(cut(fact.reason)))
     if isinstance(fact, ReviewRequested):
         return ("asked for a review, ", refs.node(fact.node), ", of ", *refs.nodes(fact.scope))
     if isinstance(fact, ClaimOpened):
@@ -65,4 +65,5 @@ def _opened(fact: WorkerCreated, refs: Refs) -> Line:
         number = fact.promotion + 1
         return (*opened, " to verify ", again, f" on fresh seed number {number}, {share}")
     after_ = refs.nodes(fact.predecessors, "the base")
-    return (*opened, f": {cut(fact.direction)}, up to {share}, from ", *after_)
+    about = refs.told(cut(fact.direction))
+    return (*opened, ": ", *about, f", up to {share}, from ", *after_)

@@ -44,20 +44,6 @@ HEAD = (
 )
 
 
-def result(subject: Subject) -> Line:
-    """What the run came to, in one line; nothing before the holdout was scored, and a warning in
-    its place where the record does not hold."""
-    claimed, checked = subject.record.state.claimed, subject.verification.report
-    if checked is not None and not checked.sound:
-        return (Strong(f"{BROKEN[0]}: "), f"{BROKEN[1]} ")
-    if not isinstance(claimed, ClaimScored):
-        return ()
-    found = claimed.result
-    name, who = _name(subject, claimed), subject.refs.experiment(claimed.experiment)
-    reached = f"{cut(words.split(found.champion))}, the base {cut(words.split(found.base))}"
-    return (Strong(f"On the holdout the {name} "), who, Strong(f" reaches {reached}. "))
-
-
 def outcome(subject: Subject) -> Section:
     """The champion and its claim."""
     claimed = subject.record.state.claimed
@@ -89,7 +75,7 @@ def _figures(subject: Subject, claimed: ClaimScored) -> Table:
     rows = (
         _scored("base", (refs.experiment(BASE),), result.base, cite),
         _scored(
-            _name(subject, claimed), (refs.experiment(claimed.experiment),), result.champion, cite
+            name_of(subject, claimed), (refs.experiment(claimed.experiment),), result.champion, cite
         ),
         Row((("difference",), (), (words.points(result.difference),), _items(result), cite)),
     )
@@ -101,7 +87,8 @@ def _figures(subject: Subject, claimed: ClaimScored) -> Table:
     )
 
 
-def _name(subject: Subject, claimed: ClaimScored) -> str:
+def name_of(subject: Subject, claimed: ClaimScored) -> str:
+    """What the claimed experiment is called: champion, if the run ended with it as one."""
     finished = subject.record.state.finished
     chosen = finished is not None and finished.champion == claimed.experiment
     return "champion" if chosen else "claimed"
@@ -125,7 +112,7 @@ def _tasks(subject: Subject, claimed: ClaimScored, cite: Line) -> Table:
     base, champion = claimed.result.base.tasks, claimed.result.champion.tasks
     return Table(
         "The same by task. A task has few items, so that its intervals are wide.",
-        ("task", "base", _name(subject, claimed), "items", "record"),
+        ("task", "base", name_of(subject, claimed), "items", "record"),
         tuple(
             Row(
                 (
@@ -149,8 +136,10 @@ def _ranking(subject: Subject) -> tuple[Block, ...]:
     return (
         Table(
             "How recipes rank: by their mean over seeds on confirm; the interval of each training "
-            "stands under Experiments. What may be claimed is the training on the seed that the "
-            "contract fixed.",
+            "stands under Experiments. Only a recipe that was trained again on fresh seeds may be "
+            "claimed, by its training on the seed that the contract fixed, and its mean is over "
+            "those seeds alone. The mean of any other is the one score that it had in the search, "
+            "which may be luck, so that it may stand above the champion.",
             HEAD,
             tuple(_candidate(subject, one) for one in found),
         ),
@@ -198,8 +187,6 @@ def _plainly(subject: Subject) -> Iterator[Line]:
         yield (f"The run is over ({how}): {cut(finished.reason)}. ", *cite)
         if finished.champion is None:
             yield (Strong("There is no champion."),)
-        else:
-            yield (Strong("The champion is"), " ", subject.refs.experiment(finished.champion), ".")
     if isinstance(state.claimed, ClaimScored):
         yield from _claim(subject, state.claimed)
     elif state.claim is not None:
@@ -223,13 +210,8 @@ def _unfinished(subject: Subject) -> Iterator[Line]:
 def _claim(subject: Subject, claimed: ClaimScored) -> Iterator[Line]:
     result, cite = claimed.result, subject.refs.event(ClaimScored)
     who = subject.refs.experiment(claimed.experiment)
-    yield (
-        "On the holdout ",
-        who,
-        f" reached {cut(words.split(result.champion))}, the base {cut(words.split(result.base))}. ",
-        *cite,
-    )
-    yield (_meaning(result.difference),)
+    label = name_of(subject, claimed).capitalize()
+    yield (Strong(f"{label} "), who, *_meaning(result.difference), " ", *cite)
     worse = ", ".join(_worse(result))
     if worse:
         yield (f"By task its score is lower than that of the base on {worse}.",)
@@ -247,13 +229,16 @@ def _worse(result: ClaimResult) -> Iterator[str]:
             yield f"{cut(name)}: {change} on {items}"
 
 
-def _meaning(difference: PairedDifference | None) -> str:
+def _meaning(difference: PairedDifference | None) -> Line:
     """What the interval of the difference says."""
     told = words.points(difference)
     if difference is None:
-        return f"The difference is {told}."
+        return (f" has a difference to the base that is {told}.",)
     if difference.low > 0:
-        return f"It is better than the base: {told}. The whole interval lies above 0."
+        return (Strong(" is better than the base: "), f"{told}. The whole interval lies above 0.")
     if difference.high < 0:
-        return f"It is worse than the base: {told}. The whole interval lies below 0."
-    return f"It cannot be told apart from the base: {told}. The interval contains 0."
+        return (Strong(" is worse than the base: "), f"{told}. The whole interval lies below 0.")
+    return (
+        Strong(" cannot be told apart from the base: "),
+        f"{told}. The interval contains 0.",
+    )

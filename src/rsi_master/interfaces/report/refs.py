@@ -1,6 +1,7 @@
 """References: what an id is called in the page, where it leads, and which event tells of it."""
 
 import re
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 
@@ -8,6 +9,7 @@ from rsi_master.app.reader import Record
 from rsi_master.core.dataset import DatasetRegistered
 from rsi_master.core.event import Event, Fact
 from rsi_master.core.experiment import (
+    BASE,
     CheckpointStored,
     EvaluationRecorded,
     ExperimentEnded,
@@ -22,10 +24,12 @@ from rsi_master.core.graph import (
     WorkerCreated,
     WorkerFinalised,
 )
+from rsi_master.core.program import ProgramAdded
 from rsi_master.interfaces import words
 from rsi_master.interfaces.report.document import Cite, Code, Inline, Line, Link, cut, joined
 
 ID_CHARS = 100
+_WORD = re.compile(r"\w+")
 _ODD = re.compile(r"[^A-Za-z0-9:.-]")
 
 
@@ -35,6 +39,7 @@ class Refs:
 
     known: frozenset[str]
     positions: dict[tuple[str, str], int]
+    names: dict[str, str]
 
     @staticmethod
     def of(record: Record) -> "Refs":
@@ -44,8 +49,19 @@ class Refs:
             *map(experiment_anchor, state.experiments),
             *map(node_anchor, state.graph.nodes),
             *map(dataset_anchor, state.datasets),
+            *map(program_anchor, state.programs),
         )
-        return Refs(frozenset(anchors), _positions(record.events))
+        return Refs(frozenset(anchors), _positions(record.events), _names(record))
+
+    def told(self, text: str) -> Line:
+        """A text in which the short ids that it names are references."""
+        parts: list[Inline] = []
+        at = 0
+        for found in _WORD.finditer(text):
+            if found[0] in self.names:
+                parts += [text[at : found.start()], Link(found[0], self.names[found[0]])]
+                at = found.end()
+        return tuple(part for part in (*parts, text[at:]) if part)
 
     def experiment(self, name: str) -> Inline:
         """An experiment by its short id."""
@@ -67,6 +83,10 @@ class Refs:
         """A dataset by its short digest."""
         return self._link(words.short(digest), dataset_anchor(digest))
 
+    def program(self, digest: str) -> Inline:
+        """A program of an agent by its short digest."""
+        return self._link(words.short(digest), program_anchor(digest))
+
     def event(self, kind: type[Fact], subject: str = "") -> Line:
         """The event that told of it, if any did."""
         at = self.positions.get((kind.type, subject))
@@ -74,7 +94,8 @@ class Refs:
 
     def thing(self, name: str) -> Inline:
         """Whatever the id names: what a Reviewer cites may be of any kind."""
-        for anchor in (experiment_anchor(name), node_anchor(name), dataset_anchor(name)):
+        for anchor_of in (experiment_anchor, node_anchor, dataset_anchor, program_anchor):
+            anchor = anchor_of(name)
             if anchor in self.known:
                 return Link(words.short(name), anchor)
         return Code(cut(name, ID_CHARS))
@@ -98,6 +119,11 @@ def dataset_anchor(digest: str) -> str:
     return f"dataset-{_fit(digest)}"
 
 
+def program_anchor(digest: str) -> str:
+    """Where a program stands."""
+    return f"program-{_fit(digest)}"
+
+
 def event_anchor(position: int) -> str:
     """Where a cited event stands."""
     return f"event-{position}"
@@ -106,6 +132,20 @@ def event_anchor(position: int) -> str:
 def _fit(name: str) -> str:
     """The id as it is, or with letters that an anchor cannot have replaced by their numbers."""
     return _ODD.sub(lambda found: f"_{ord(found[0]):x}_", name)
+
+
+def _names(record: Record) -> dict[str, str]:
+    """Where each short id leads; one that several have leads nowhere, and neither does `base`, a
+    word like others in a text."""
+    state = record.state
+    led = [
+        *((words.short(name), experiment_anchor(name)) for name in state.experiments),
+        *((name, node_anchor(name)) for name in state.graph.nodes),
+        *((words.short(digest), dataset_anchor(digest)) for digest in state.datasets),
+        *((words.short(digest), program_anchor(digest)) for digest in state.programs),
+    ]
+    often = Counter(label for label, _ in led)
+    return {label: anchor for label, anchor in led if often[label] == 1 and label != BASE}
 
 
 def _positions(events: Iterable[Event]) -> dict[tuple[str, str], int]:
@@ -128,4 +168,6 @@ def _subject(fact: Fact) -> str:
         return fact.node
     if isinstance(fact, ReviewSubmitted | DirectionClosed | DirectionReopened):
         return fact.node
-    return fact.artifact.digest if isinstance(fact, DatasetRegistered) else ""
+    if isinstance(fact, DatasetRegistered | ProgramAdded):
+        return fact.artifact.digest
+    return ""

@@ -33,7 +33,7 @@ def _review(subject: Subject, node: Node) -> Section:
     assert isinstance(created, ReviewRequested), "the graph tells Workers from reviews"
     asked = paragraph(
         "Question: ",
-        cut(created.question, CLAIM_CHARS),
+        *refs.told(cut(created.question, CLAIM_CHARS)),
         " Scope: ",
         *refs.nodes(created.scope),
         ". ",
@@ -59,15 +59,17 @@ def _report(subject: Subject, report: ReviewSubmitted) -> Iterator[Block]:
     ):
         if lines:
             yield paragraph(f"{label}:")
-            yield Listing(tuple((cut(line, CLAIM_CHARS),) for line in lines))
+            yield Listing(tuple(refs.told(cut(line, CLAIM_CHARS)) for line in lines))
     recommended = refs.experiments(report.recommend, "no experiment")
-    advice = cut(report.recommendation, CLAIM_CHARS)
-    yield paragraph("It recommends ", *recommended, f": {advice} ", *cite)
+    advice = refs.told(cut(report.recommendation, CLAIM_CHARS))
+    yield paragraph("It recommends ", *recommended, ": ", *advice, " ", *cite)
 
 
 def _statements(subject: Subject, caption: str, found: tuple[Statement, ...]) -> Table:
     rows = tuple(
-        Row(((one.verdict,), (cut(one.claim, CLAIM_CHARS),), _records(subject, one)))
+        Row(
+            ((one.verdict,), subject.refs.told(cut(one.claim, CLAIM_CHARS)), _records(subject, one))
+        )
         for one in found
     )
     return Table(caption, ("verdict", "claim", "records"), rows)

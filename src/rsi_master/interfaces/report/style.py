@@ -24,9 +24,10 @@ caption { text-align: left; color: var(--faint); padding: .3rem 0; }
 th, td { border: 1px solid var(--line); padding: .25rem .5rem; text-align: left;
   vertical-align: top; min-width: 4rem; }
 thead th { background: var(--soft); overflow-wrap: normal; }
-.event { white-space: nowrap; }
+.event, td a, th a { white-space: nowrap; } th code { font-weight: normal; }
 code, pre { font-family: ui-monospace, SFMono-Regular, Menlo, monospace; font-size: .92em; }
 pre { background: var(--soft); padding: .6rem .8rem; overflow-x: auto; }
+pre.text { max-height: 22rem; overflow: auto; border: 1px solid var(--line); }
 figure { margin: 1rem 0; } figcaption { color: var(--faint); max-width: 60rem; }
 .warning { border: 3px solid var(--warn); padding: 0 1rem; }
 .warning h2 { color: var(--warn); border: 0; margin: .6rem 0 0; }
