@@ -25,7 +25,7 @@ GRACE_SECONDS = 60.0
 
 
 class Interrupted(RsiError):
-    """The operator pressed Ctrl-C, or the machine asks the process to end."""
+    """The operator pressed Ctrl-C or left, or the machine asks the process to end."""
 
     exit_code = 130
 
@@ -62,8 +62,9 @@ class Owner:
         self._reconcile()
 
     def run(self) -> RunFinished:
-        """Work until the end; raises Interrupted after a clean stop on SIGINT or SIGTERM."""
-        handlers = {s: signal.signal(s, self._stop_soon) for s in (signal.SIGINT, signal.SIGTERM)}
+        """Work until the end; raises Interrupted after a clean stop on SIGINT, SIGTERM or SIGHUP,
+        the last unless the process was started to ignore it."""
+        handlers = {s: signal.signal(s, self._stop_soon) for s in _stopping()}
         try:
             self._engine.score_base()
             while self._lab.state.finished is None:
@@ -167,6 +168,13 @@ class Owner:
     def _stop_soon(self, number: int, _frame: FrameType | None) -> None:
         self._signal = signal.Signals(number).name
         self._wake.set()
+
+
+def _stopping() -> tuple[signal.Signals, ...]:
+    """The signals that stop a run; `nohup` keeps a run from the end of its terminal."""
+    asked = (signal.SIGINT, signal.SIGTERM)
+    ignored = signal.getsignal(signal.SIGHUP) == signal.SIG_IGN
+    return asked if ignored else (*asked, signal.SIGHUP)
 
 
 def conclusion(state: State, reason: str) -> tuple[str, str]:
