@@ -12,6 +12,7 @@ from rsi_master.core.contract import Contract
 from rsi_master.core.experiment import BASE, Experiment
 from rsi_master.core.graph import Node, WorkerCreated
 from rsi_master.core.state import State
+from rsi_master.core.text import line
 from rsi_master.interfaces import words
 from rsi_master.interfaces.decision import decision
 from rsi_master.interfaces.pulse import Beat, Gauge
@@ -42,7 +43,7 @@ def head(name: str, state: State, how: str) -> Text:
     found = Text(no_wrap=True, overflow="ellipsis")
     if state.opened and state.opened.tier == "none":
         found.append("NOT ISOLATED: this run makes no claim about integrity\n", "bold red")
-    return found.append(name, "bold").append(f" is {how} (intervals: 95 %)")
+    return found.append(line(name), "bold").append(f" is {how} (intervals: 95 %)")
 
 
 def figures(
@@ -171,6 +172,6 @@ def _grid(*heads: str) -> Table:
 
 
 def _long(text: str, size: ConsoleDimensions | None, style: str = "") -> Text:
-    """Cut off on a terminal, broken elsewhere."""
+    """On one line, cut off on a terminal, broken elsewhere."""
     narrow = size is not None
-    return Text(text, style, no_wrap=narrow, overflow="ellipsis" if narrow else "fold")
+    return Text(line(text), style, no_wrap=narrow, overflow="ellipsis" if narrow else "fold")
