@@ -83,7 +83,7 @@ def directions(state: State, nodes: Sequence[Node], size: ConsoleDimensions | No
             best = words.split(leading.score("dev")) if leading else ""
         else:
             about = f"review of {words.listed(created.scope)}"
-        how = standing(node)
+        how = standing(node, state)
         style = STYLES.get(how, "")
         table.add_row(node.id, _long(about, size), Text(how, style), share, best)
     return table

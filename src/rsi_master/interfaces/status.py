@@ -124,7 +124,7 @@ class Glance:
                 label=node.created.direction
                 if isinstance(node.created, WorkerCreated)
                 else node.created.question,
-                state=standing(node),
+                state=standing(node, state),
                 experiments=tuple(e.id for e in state.owned(node.id)),
             )
             for node in state.graph.nodes.values()

@@ -110,7 +110,7 @@ def _champion(state: State) -> tuple[str, ...]:
 
 
 def _vertex(node: Node, state: State) -> Vertex:
-    created, how = node.created, standing(node)
+    created, how = node.created, standing(node, state)
     if isinstance(created, WorkerCreated):
         return Vertex(id=node.id, kind="worker", label=created.direction, state=how)
     return Vertex(id=node.id, kind="review", label=created.question, state=how)
