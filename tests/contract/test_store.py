@@ -127,6 +127,15 @@ class TestSqlite:
             SqliteEvents.reader(tmp_path / "other.db")
         assert not (tmp_path / "other.db").exists()
 
+    @pytest.mark.parametrize("left", [b"", b"SQLite format 3\x00"])
+    def test_a_ledger_that_was_cut_is_damaged(self, tmp_path: Path, left: bytes) -> None:
+        (tmp_path / "ledger.db").write_bytes(left)
+        for opened in (SqliteEvents.reader, SqliteEvents):
+            with pytest.raises(Finding, match=r"ledger\.db is damaged: ") as found:
+                opened(tmp_path / "ledger.db")
+            assert found.value.code == "LEDGER_DAMAGED"
+        assert (tmp_path / "ledger.db").read_bytes() == left, "no ledger begins over it"
+
     def test_another_schema_is_refused(self, tmp_path: Path) -> None:
         with sqlite3.connect(tmp_path / "ledger.db") as connection:
             connection.execute("PRAGMA user_version = 7")

@@ -417,6 +417,41 @@ def test_a_stop_pays_the_job_that_an_action_waits_for_and_leaves_no_job_behind(
     assert [path.name for path in folder.spool.glob("make-*")] == []
 
 
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+def test_a_machine_that_ends_and_a_terminal_that_closes_stop_a_run_cleanly(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: signal.Signals
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("RSI_HOME", str(tmp_path / "home"))
+    Path("sketch.toml").write_text(sketch("slow"), encoding="utf-8")
+    with owner("run", "sketch.toml") as running:
+        running.send_signal(number)
+        _, told = running.communicate(timeout=30)
+        assert running.returncode == 130, told
+    assert f"stopped by {number.name}; go on with `{words.program()} resume " in told
+    assert "Traceback" not in told
+    assert answered("status", "--json")[1]["standing"] == "stopped half-way"
+    assert said("verify")[0] == 0
+
+
+def test_a_run_without_a_reader_goes_on_to_its_own_end(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("RSI_HOME", str(tmp_path / "home"))
+    Path("sketch.toml").write_text(sketch(), encoding="utf-8")
+    with owner("run", "sketch.toml", steps=2) as running:
+        assert running.stdout is not None
+        running.stdout.close()
+        assert running.stderr is not None
+        told = running.stderr.read()
+        assert running.wait(timeout=60) in (0, 1), told
+    state = read(newest(tmp_path / "runs")).state
+    assert state.finished is not None
+    assert running.returncode == (0 if state.finished.outcome == "champion" else 1)
+    assert told.count("\n") == 1, "the run folder and nothing else"
+
+
 def test_a_run_that_was_moved_goes_on_where_it_lies(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

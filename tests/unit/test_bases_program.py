@@ -132,7 +132,7 @@ def ended(pid: int) -> bool:
     return False
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
 def test_a_stop_ends_the_program_and_leaves_nothing(
     tmp_path: Path, home: Home, number: signal.Signals
 ) -> None:

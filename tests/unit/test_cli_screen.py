@@ -34,6 +34,7 @@ from rsi_master.interfaces.board import Board
 from rsi_master.interfaces.narrate import narrate
 from rsi_master.interfaces.progress import JsonLines, Plain, Progress, Screen
 from rsi_master.interfaces.pulse import Pulse
+from rsi_master.interfaces.terminal import Painted
 
 DIGEST = "sha256:" + "3fa9c1e2" * 8
 ID = "01a22c3b-d11a-700e-8593-765bcf75d462"
@@ -237,7 +238,7 @@ def test_a_closed_pipe_does_not_hold_the_run_up() -> None:
 
 def test_the_story_stays_on_the_terminal_and_the_board_goes(tmp_path: Path) -> None:
     file = io.StringIO()
-    console = Console(file=file, width=80, height=24, force_terminal=True)
+    console = Painted(file, width=80, height=24, force_terminal=True)
     screen = Screen(console, "told", CONTRACT, Pulse(tmp_path))
     now = State.under(CONTRACT)
     failed = TurnEnded(order="o", node="w1", outcome="failed", detail="too late")

@@ -48,7 +48,7 @@ def statuses(rig: Rig) -> set[str]:
     """What every place says about w1."""
     seen = cast(WorkerView, rig.main().act("worker.inspect", node="w1")).status
     (listed,) = cast(OverviewView, rig.main().act("state.sync")).directions
-    return {seen, listed.status, standing(rig.state.graph.nodes["w1"])}
+    return {seen, listed.status, standing(rig.state.graph.nodes["w1"], rig.state)}
 
 
 def denied(rig: Rig, action: str, **arguments: object) -> tuple[str, str]:

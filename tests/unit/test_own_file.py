@@ -54,10 +54,15 @@ def test_texts_are_kept_as_they_are_but_for_their_line_ends() -> None:
         (b"[" * 100_000, "is not JSON: "),
         (b"[1]", 'row 2: "[1]" is a list, no object; write one object a line, as {"prompt": '),
         (b"7", 'row 2: "7" is a number, no object'),
-        (b'{"answer": "4"}', 'row 2: field "prompt" is missing; it has answer; add it'),
-        (b'{"question": "a", "answer": "4"}', "it has question, answer; add it"),
-        (b'{"prompt": "a"}', 'row 2: field "answer" is missing; it has prompt; add it'),
+        (b'{"answer": "4"}', 'row 2: field "prompt" is missing; it has "answer"; add it'),
+        (b'{"question": "a", "answer": "4"}', 'it has "question", "answer"; add it'),
+        (b'{"prompt": "a"}', 'row 2: field "answer" is missing; it has "prompt"; add it'),
         (b"{}", "it has nothing; add it"),
+        (b'{"pro\\u001b[31mmpt": "a", "answer": "4"}', 'it has "pro\\u001b[31mmpt", "answer"; add'),
+        (b'{"pro\xe2\x80\xaempt": "a", "answer": "4"}', 'it has "pro\\u202empt", "answer"; add'),
+        (b'{"a":1,"b":1,"c":1,"d":1,"e":1,"f":1,"g":1,"h":1,"i":1}', '"g", "h" …; add it'),
+        (b'{"prompt": "a", "answer": ' + b"7" * 5_000 + b"}", "77…, a number; write text in quot"),
+        (b"7" * 5_000, "is a number, no object"),
         (b'{"prompt": "a", "answer": 4}', 'row 2: field "answer" is 4, a number; write text'),
         (b'{"prompt": "a", "answer": NaN}', "is not JSON: NaN is no JSON"),
         (b'{"prompt": null, "answer": "4"}', 'field "prompt" is null, nothing; write text'),
@@ -79,6 +84,13 @@ def test_texts_are_kept_as_they_are_but_for_their_line_ends() -> None:
 )
 def test_a_flaw_is_told_with_row_field_value_and_fix(row: bytes, told: str) -> None:
     assert told in flaw(GOOD + b"\n" + row + b"\n" + OTHER)
+
+
+def test_a_number_of_any_length_is_no_flaw_where_it_is_left_alone() -> None:
+    long = b"9" * 5_000
+    row = b'{"prompt": "2 + 2", "answer": "4", "id": -' + long + b', "ids": [' + long + b"]}"
+    (entry,) = parse(row)
+    assert (entry.prompt, entry.answer) == ("2 + 2", "4")
 
 
 def test_other_encodings_and_empty_files_are_told() -> None:

@@ -1,5 +1,6 @@
 """A stop of the owner: what the jobs of actions used is recorded before the ledger closes."""
 
+import signal
 import time
 from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -8,6 +9,7 @@ from threading import Event
 
 import pytest
 
+from rsi_master.app.owner import _signals
 from rsi_master.core.artifact import Artifact, Kind
 from rsi_master.core.errors import Broken
 from rsi_master.core.making import MakingEnded
@@ -86,3 +88,12 @@ def test_after_a_stop_nothing_is_begun(rig: Rig) -> None:
         rig.main().act("data.add", source="sketch/clean")
     assert refused.value.code == "OWNER_STOPS"
     assert rig.facts(ActionIntended) == []
+
+
+def test_the_end_of_the_terminal_stops_a_run_but_not_under_nohup() -> None:
+    assert signal.SIGHUP in _signals()
+    before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    try:
+        assert _signals() == (signal.SIGINT, signal.SIGTERM)
+    finally:
+        signal.signal(signal.SIGHUP, before)

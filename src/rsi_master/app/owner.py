@@ -30,7 +30,7 @@ SETTLE_SECONDS = 30.0
 
 
 class Interrupted(RsiError):
-    """The operator pressed Ctrl-C, or the machine asks the process to end."""
+    """The operator pressed Ctrl-C or left, or the machine asks the process to end."""
 
     exit_code = 130
 
@@ -67,7 +67,8 @@ class Owner:
         self._reconcile()
 
     def run(self) -> RunFinished:
-        """Work until the end; raises Interrupted after a clean stop on SIGINT or SIGTERM."""
+        """Work until the end; raises Interrupted after a clean stop on SIGINT, SIGTERM or SIGHUP,
+        the last unless the process was started to ignore it."""
         with self._stopping():
             self._engine.score_base()
             while self._lab.state.finished is None:
@@ -83,7 +84,7 @@ class Owner:
         """Signals ask for a stop meanwhile. At the end, whatever fails: tokens are taken back, jobs
         are ended, and actions that waited for them have the time to record what they used."""
         with contextlib.ExitStack() as stack:
-            for number in (signal.SIGINT, signal.SIGTERM):
+            for number in _signals():
                 stack.callback(signal.signal, number, signal.signal(number, self._stop_soon))
             stack.callback(self._director.close, TURN_SECONDS)
             stack.callback(self._lab.gateway.close, SETTLE_SECONDS)
@@ -179,6 +180,13 @@ class Owner:
     def _stop_soon(self, number: int, _frame: FrameType | None) -> None:
         self._signal = signal.Signals(number).name
         self._wake.set()
+
+
+def _signals() -> tuple[signal.Signals, ...]:
+    """The signals that stop a run; `nohup` keeps a run from the end of its terminal."""
+    asked = (signal.SIGINT, signal.SIGTERM)
+    ignored = signal.getsignal(signal.SIGHUP) == signal.SIG_IGN
+    return asked if ignored else (*asked, signal.SIGHUP)
 
 
 def conclusion(state: State, reason: str) -> tuple[str, str]:

@@ -3,10 +3,9 @@
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-import typer
-
 from rsi_master.core.action import Effect, Role
 from rsi_master.expos.catalogue import Catalogue, Entry
+from rsi_master.interfaces import terminal
 from rsi_master.interfaces.act import installed
 from rsi_master.interfaces.fields import Field, form
 from rsi_master.interfaces.published import GROUPS
@@ -100,4 +99,4 @@ def _map() -> str:
 
 
 if __name__ == "__main__":
-    typer.echo(page(installed()))
+    terminal.tell(page(installed()))

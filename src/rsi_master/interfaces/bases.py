@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from rsi_master.app.home import Home
+from rsi_master.interfaces import terminal
 
 app = typer.Typer(help="Prepare a base model that is too large to be part of the package.")
 
@@ -33,22 +34,24 @@ def add(
         doing = (
             f"checking base {name}" if only else f"preparing base {name}, which may take minutes"
         )
-        typer.echo(doing, err=True)
+        terminal.note(doing)
     with _stoppable(name):
         added = bases.add(name, home)
     if as_json:
         answer = {"base": name, "folder": str(added.folder), "digest": added.digest}
-        typer.echo(json.dumps({**answer, "new": added.new}, ensure_ascii=False))
+        terminal.answer(json.dumps({**answer, "new": added.new}, ensure_ascii=False))
     else:
         told = "added" if added.new else "was there, its files are as recorded:"
-        typer.echo(f"{told} {words.shown(added.folder)}\ndigest {added.digest}")
+        terminal.tell(f"{told} {words.shown(added.folder)}\ndigest {added.digest}")
     return 0
 
 
 @contextmanager
 def _stoppable(name: str) -> Iterator[None]:
-    """SIGTERM stops like Ctrl-C, so that what was begun is removed."""
-    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
+    """SIGTERM stops like Ctrl-C, so that what was begun is removed; a terminal that closes too, but
+    not under `nohup`."""
+    asked = [s for s in (signal.SIGTERM, signal.SIGHUP) if signal.getsignal(s) != signal.SIG_IGN]
+    before = {s: signal.signal(s, signal.default_int_handler) for s in asked}
     try:
         yield
     except KeyboardInterrupt as cause:
@@ -57,4 +60,5 @@ def _stoppable(name: str) -> Iterator[None]:
         told = f"stopped, nothing was added; run `rsi base add {name}` again"
         raise Interrupted("INTERRUPTED", told) from cause
     finally:
-        signal.signal(signal.SIGTERM, before)
+        for number, handler in before.items():
+            signal.signal(number, handler)

@@ -6,6 +6,7 @@ What only some commands need is imported inside them: `rsi status` must start in
 import json
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
@@ -14,7 +15,7 @@ import typer
 
 from rsi_master.app.home import Home
 from rsi_master.core.action import Role
-from rsi_master.interfaces import bases, reading, runs
+from rsi_master.interfaces import bases, reading, runs, terminal
 from rsi_master.interfaces.failures import BROKEN, INTERRUPTED, failure
 from rsi_master.interfaces.options import Json, RunName, RunOption, RunsFolder
 from rsi_master.interfaces.runs import RUNS
@@ -25,7 +26,8 @@ app = typer.Typer(
     rich_markup_mode=None,
     help="Develop a language model autonomously, and prove how it was reached. `rsi demo` shows "
     "a whole run. Exit codes: 0 ok, 1 a finding or no champion, 2 wrong use, 3 refused, 4 denied "
-    "by the policy, 5 over budget, 6 sealed data, 7 infrastructure, 130 interrupted.",
+    "by the policy, 5 over budget, 6 sealed data, 7 infrastructure, 130 interrupted, 141 nobody "
+    "reads the output.",
 )
 app.add_typer(bases.app, name="base")
 
@@ -70,7 +72,8 @@ def init(
     from rsi_master.interfaces import beginning  # noqa: PLC0415 - late: only runs need it
 
     path = out or Path(f"{name}.toml")
-    typer.echo(beginning.write(path, beginning.Wanted(name, profile, benchmark), Home.default()))
+    wanted = beginning.Wanted(name, profile, benchmark)
+    terminal.tell(beginning.write(path, wanted, Home.default()))
     return 0
 
 
@@ -114,7 +117,10 @@ def doctor(folder: RunsFolder = RUNS, as_json: Json = False) -> int:
     from rsi_master.interfaces.doctor import examine  # noqa: PLC0415 - late: it loads adapters
 
     health = examine(Home.default(), folder)
-    typer.echo(health.model_dump_json() if as_json else health.text())
+    if as_json:
+        terminal.answer(health.model_dump_json())
+    else:
+        terminal.tell(health.text())
     return 0 if health.ready else 3
 
 
@@ -139,12 +145,12 @@ def act(  # noqa: PLR0913 - one parameter for each option
     if action is not None:
         acting.known(action)
     if action is None or listing or explain:
-        typer.echo(acting.explain(action) if action and explain else acting.usage(role))
+        terminal.tell(acting.explain(action) if action and explain else acting.usage(role))
         return 0
     given = acting.Words(fields or [], text).arguments(sys.stdin, acting.texts(action))
     answer = acting.submit(runs.find(name), Home.default(), action, given, person)
     code = answer.get("exit", BROKEN)
-    typer.echo(json.dumps(answer, ensure_ascii=False))
+    terminal.answer(json.dumps(answer, ensure_ascii=False))
     return 0 if answer["ok"] else code if isinstance(code, int) else BROKEN
 
 
@@ -158,30 +164,43 @@ def token(
     """Issue a lasting token of a role, as operator."""
     from rsi_master.interfaces.passes import issue  # noqa: PLC0415 - late: not every command reads
 
-    typer.echo(issue(runs.find(name, folder), Home.default(), role, node))
+    terminal.tell(issue(runs.find(name, folder), Home.default(), role, node))
     return 0
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run a command; every failure is one line and an exit code. The outermost boundary."""
-    words = list(sys.argv[1:] if argv is None else argv)
+    terminal.prepare()
+    try:
+        return _guarded(list(sys.argv[1:] if argv is None else argv))
+    finally:
+        terminal.settle()
+
+
+def _guarded(words: list[str]) -> int:
     try:
         return _run([word for word in words if word != "--debug"])
+    except terminal.Unread as gone:
+        return gone.exit_code
     except (Exception, KeyboardInterrupt) as problem:
         if "--debug" in words:
             raise
         told = failure(problem)
     if next((word for word in words if not word.startswith("-")), "") == "act":
-        typer.echo(json.dumps({"ok": False, **asdict(told)}, ensure_ascii=False))
+        with suppress(terminal.Unread, OSError):
+            terminal.answer(json.dumps({"ok": False, **asdict(told)}, ensure_ascii=False))
     else:
-        typer.echo(f"rsi: {told.code}: {told.message}", err=True)
+        terminal.note(f"rsi: {told.code}: {told.message}")
     return told.exit
 
 
 def _run(words: list[str]) -> int:
-    code = typer.main.get_command(app).main(
-        args=words or ["--help"], prog_name="rsi", standalone_mode=False
-    )
+    try:
+        code = typer.main.get_command(app).main(
+            args=words or ["--help"], prog_name="rsi", standalone_mode=False
+        )
+    except SystemExit as left:  # that is how typer tells that nobody reads its help
+        raise terminal.Unread("UNREAD", "nobody reads the output any more") from left
     if code == INTERRUPTED:  # that is how typer tells of Ctrl-C
         raise KeyboardInterrupt
     return code if isinstance(code, int) else 0

@@ -8,12 +8,13 @@ from rsi_master.core.graph import (
     WorkerCreated,
 )
 from rsi_master.core.run import ClaimOpened
+from rsi_master.core.text import line
 from rsi_master.interfaces import words
 
 
 def decision(made: Choice) -> str:
     """`closes w1: r1: another direction is shown to be better`, on one line."""
-    return " ".join(f"{_what(made)}: {_why(made)}".split())
+    return line(f"{_what(made)}: {_why(made)}")
 
 
 def _what(made: Choice) -> str:

@@ -17,6 +17,7 @@ from rsi_master.core.model import Value
 from rsi_master.core.run import ClaimScored, FinishAsked, RunFinished
 from rsi_master.core.score import PairedDifference, SplitScore
 from rsi_master.core.state import State
+from rsi_master.core.text import line
 from rsi_master.expos.notes import Note
 from rsi_master.interfaces import operations, words
 from rsi_master.research.allocation import directions
@@ -94,7 +95,7 @@ def text(end: Ending) -> str:
     """The end as it is printed."""
     lines = [*_claim_lines(end), *_recipe_lines(end)]
     if end.untried:
-        lines += ["", "Not tried:", *(f"  {one.source}: {one.reason}" for one in end.untried)]
+        lines += ["", "Not tried:", *(f"  {one.source}: {line(one.reason)}" for one in end.untried)]
     folder = Path(end.record)
     path = words.shown(folder)
     lines += ["", f"record       {path}"]
@@ -127,7 +128,7 @@ def _claim_lines(end: Ending) -> list[str]:
     head_line = ["NOT ISOLATED: this run makes no claim about integrity.", ""]
     lines = head_line if end.tier == "none" else []
     if end.champion is None:
-        lines.append(f"No champion: {end.reason}.")
+        lines.append(f"No champion: {line(end.reason)}.")
     if end.base_score is None:
         return lines
     who = f"Champion {words.short(end.champion)} on" if end.champion else "On"

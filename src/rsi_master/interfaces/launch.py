@@ -1,18 +1,15 @@
 """Starting and resuming a run from the command line, with its progress and its end."""
 
-import io
 import sys
+from contextlib import suppress
 from pathlib import Path
-
-import typer
-from rich.console import Console
 
 from rsi_master.app import start
 from rsi_master.app.folder import RunFolder
 from rsi_master.app.home import Home
 from rsi_master.app.reader import follow, read
 from rsi_master.core.errors import Misuse
-from rsi_master.interfaces import ending, words
+from rsi_master.interfaces import ending, terminal, words
 from rsi_master.interfaces.progress import Display, JsonLines, Plain, Progress, Screen
 from rsi_master.interfaces.pulse import Pulse
 
@@ -22,18 +19,23 @@ def begin(
 ) -> RunFolder:
     """A new run under that contract; says where its folder is."""
     folder = start.create(text, origin, parent, home, questions)
-    typer.echo(f"run folder: {words.shown(folder.path)}", err=True)
+    terminal.note(f"run folder: {words.shown(folder.path)}")
     return folder
 
 
 def work(folder: RunFolder, home: Home, as_json: bool) -> int:
-    """Own the run until it is over and print its end. The exit code: 1 without a champion."""
+    """Own the run until it is over and print its end, whether or not anybody reads on. The exit
+    code: 1 without a champion."""
     contract = folder.contract()
     recorded = sum(1 for _ in follow(folder)) if folder.ledger.is_file() else 0
     with Progress(_display(folder, as_json), contract, recorded) as progress:
         finished = start.run(folder, home, start.Setting(followers=(progress,)))
     end = ending.ending(read(folder))
-    typer.echo(end.model_dump_json() if as_json else "\n" + ending.text(end))
+    with suppress(terminal.Unread):
+        if as_json:
+            terminal.answer(end.model_dump_json())
+        else:
+            terminal.tell("\n" + ending.text(end))
     return 0 if finished.outcome == "champion" else 1
 
 
@@ -49,11 +51,9 @@ def contract_text(path: Path) -> str:
 
 
 def _display(folder: RunFolder, as_json: bool) -> Display:
-    if isinstance(sys.stdout, io.TextIOWrapper):  # a letter that a terminal lacks is no failure
-        sys.stdout.reconfigure(errors="replace")
     if as_json:
         return JsonLines(sys.stdout)
-    console = Console()
+    console = terminal.Painted()
     if console.is_terminal:
         return Screen(console, folder.path.name, folder.contract(), Pulse(folder.spool))
     return Plain(sys.stdout)

@@ -42,6 +42,7 @@ from rsi_master.core.run import (
     TurnEnded,
 )
 from rsi_master.core.state import State
+from rsi_master.core.text import line
 from rsi_master.interfaces import words
 from rsi_master.interfaces.resolution import ASSUMED, resolution
 
@@ -68,7 +69,7 @@ def narrate(event: Event, state: State) -> Line | None:
     if told is None:
         return None
     topic, text = told
-    return Line(state.wall(event.at), topic, " ".join(text.split()))
+    return Line(state.wall(event.at), topic, line(text))
 
 
 Told = tuple[str, str] | None

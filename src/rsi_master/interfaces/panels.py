@@ -12,6 +12,7 @@ from rsi_master.core.contract import Contract
 from rsi_master.core.experiment import BASE, Experiment
 from rsi_master.core.graph import Node, WorkerCreated
 from rsi_master.core.state import State
+from rsi_master.core.text import line
 from rsi_master.interfaces import words
 from rsi_master.interfaces.decision import decision
 from rsi_master.interfaces.pulse import Beat, Gauge
@@ -42,7 +43,7 @@ def head(name: str, state: State, how: str) -> Text:
     found = Text(no_wrap=True, overflow="ellipsis")
     if state.weakest == "none":
         found.append("NOT ISOLATED: this run makes no claim about integrity\n", "bold red")
-    return found.append(name, "bold").append(f" is {how} (intervals: 95 %)")
+    return found.append(line(name), "bold").append(f" is {how} (intervals: 95 %)")
 
 
 def figures(
@@ -82,7 +83,7 @@ def directions(state: State, nodes: Sequence[Node], size: ConsoleDimensions | No
             best = words.split(leading.score("dev")) if leading else ""
         else:
             about = f"review of {words.listed(created.scope)}"
-        how = standing(node)
+        how = standing(node, state)
         style = STYLES.get(how, "")
         table.add_row(node.id, _long(about, size), Text(how, style), share, best)
     return table
@@ -172,6 +173,6 @@ def _grid(*heads: str) -> Table:
 
 
 def _long(text: str, size: ConsoleDimensions | None, style: str = "") -> Text:
-    """Cut off on a terminal, broken elsewhere."""
+    """On one line, cut off on a terminal, broken elsewhere."""
     narrow = size is not None
-    return Text(text, style, no_wrap=narrow, overflow="ellipsis" if narrow else "fold")
+    return Text(line(text), style, no_wrap=narrow, overflow="ellipsis" if narrow else "fold")

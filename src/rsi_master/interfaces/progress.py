@@ -5,10 +5,11 @@ import queue
 import threading
 import time
 from collections.abc import Callable
+from contextlib import closing, suppress
 from types import TracebackType
 from typing import Protocol, Self, TextIO
 
-from rich.console import Console, ConsoleDimensions, Group, RenderableType
+from rich.console import ConsoleDimensions, Group, RenderableType
 from rich.live import Live
 from rich.table import Table
 from rich.text import Text
@@ -16,9 +17,11 @@ from rich.text import Text
 from rsi_master.core.contract import Contract
 from rsi_master.core.event import Event
 from rsi_master.core.state import State
+from rsi_master.core.text import escaped
 from rsi_master.interfaces.board import Board
 from rsi_master.interfaces.narrate import Line, narrate
 from rsi_master.interfaces.pulse import Gauge
+from rsi_master.interfaces.terminal import Painted, fit, put
 
 REFRESH_SECONDS = 0.25
 PATIENCE = 5.0
@@ -54,8 +57,7 @@ class Plain:
 
     def show(self, event: Event, line: Line | None) -> None:
         if line is not None:
-            self._stream.write(f"{line}\n")
-            self._stream.flush()
+            put(self._stream, fit(str(line)))
 
     def refresh(self, state: State) -> None:
         """Nothing moves between the lines."""
@@ -65,14 +67,13 @@ class Plain:
 
 
 class JsonLines:
-    """Every event as it is recorded, one JSON object a line."""
+    """Every event as it is recorded, one JSON object a line; what does not show is an escape."""
 
     def __init__(self, stream: TextIO) -> None:
         self._stream = stream
 
     def show(self, event: Event, line: Line | None) -> None:
-        self._stream.write(event.to_bytes().decode() + "\n")
-        self._stream.flush()
+        put(self._stream, escaped(event.to_bytes().decode()))
 
     def refresh(self, state: State) -> None:
         """Nothing moves between the lines."""
@@ -88,7 +89,7 @@ class Screen:
     terminal is changed, so that a killed owner leaves it as it should be.
     """
 
-    def __init__(self, console: Console, name: str, contract: Contract, gauge: Gauge) -> None:
+    def __init__(self, console: Painted, name: str, contract: Contract, gauge: Gauge) -> None:
         self._live = Live(console=console, auto_refresh=False, transient=True)
         self._name = name
         self._contract = contract
@@ -109,9 +110,11 @@ class Screen:
         self._live.update(Group(Text(), board.render(room), Text()), refresh=True)
 
     def close(self) -> None:
-        if self._live.is_started:
-            self._live.update(Text(), refresh=True)  # a last frame that is too high would stay
-        self._live.stop()
+        try:
+            if self._live.is_started:
+                self._live.update(Text(), refresh=True)  # a last frame that is too high would stay
+        finally:
+            self._live.stop()
 
 
 class Progress:
@@ -142,12 +145,10 @@ class Progress:
         self._thread.join(PATIENCE)
 
     def _work(self) -> None:
-        try:
+        # Where nobody reads any more the run goes on, and its record has it all.
+        with suppress(OSError), closing(self._display):
             while self._take(self._display.refresh):
                 pass
-            self._display.close()
-        except OSError:
-            return  # nobody reads any more; the run goes on and its record has it all
 
     def _take(self, refresh: Callable[[State], None]) -> bool:
         """Show what came within one interval; False at the end."""

@@ -9,14 +9,12 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
 
 from rsi_master.app.home import Home
-from rsi_master.interfaces import runs
+from rsi_master.interfaces import runs, terminal
 from rsi_master.interfaces.options import Json, RunName, RunOption, RunsFolder
 from rsi_master.interfaces.runs import RUNS
 
-WIDE = 400
 REPORTS = Path("reports")
 
 
@@ -27,9 +25,9 @@ def status(name: RunName = None, folder: RunsFolder = RUNS, as_json: Json = Fals
 
     glance = Glance(read(runs.find(name, folder)), Home.default())
     if as_json:
-        typer.echo(glance.status().model_dump_json())
+        terminal.answer(glance.status().model_dump_json())
     else:
-        glance.show(_console())
+        glance.show()
     return 0
 
 
@@ -59,10 +57,16 @@ def show(
     if out is not None:
         digest = stored.lay_out(record, meant, out)
         answer = {"digest": digest, "out": str(out)}
-        typer.echo(json.dumps(answer) if as_json else f"laid {digest} out at {out}")
+        if as_json:
+            terminal.answer(json.dumps(answer))
+        else:
+            terminal.tell(f"laid {digest} out at {out}")
         return 0
     found = sheet(record, meant)
-    typer.echo(found.json() if as_json else found.text())
+    if as_json:
+        terminal.answer(found.json())
+    else:
+        terminal.tell(found.text())
     return 0
 
 
@@ -103,11 +107,11 @@ def graph(
 
     record = read(runs.find(name, folder))
     if as_json:
-        typer.echo(tree.graph(record).model_dump_json())
+        terminal.answer(tree.graph(record).model_dump_json())
     elif as_dot:
-        typer.echo(tree.dot(tree.graph(record)))
+        terminal.tell(tree.dot(tree.graph(record)))
     else:
-        _console().print(tree.tree(record))
+        terminal.show(tree.tree(record))
     return 0
 
 
@@ -128,7 +132,7 @@ def report(
 
     subject = Subject.of(runs.find(name, folder), Home.default())
     for path in write(subject, out, with_markdown):
-        typer.echo(f"wrote {words.shown(path)}")
+        terminal.tell(f"wrote {words.shown(path)}")
     return 0
 
 
@@ -149,12 +153,7 @@ def verify(
     keyed = trust(run_folder, Home.default(), key)
     if as_json:
         data = {**report.model_dump(mode="json"), "sound": report.sound, "tier": tier, "key": keyed}
-        typer.echo(json.dumps(data, ensure_ascii=False))
+        terminal.answer(json.dumps(data, ensure_ascii=False))
     else:
-        typer.echo(verdict.text(report, tier, keyed))
+        terminal.tell(verdict.text(report, tier, keyed))
     return 0 if report.sound else 1
-
-
-def _console() -> Console:
-    """As wide as the terminal; elsewhere lines are not broken."""
-    return Console(width=None if sys.stdout.isatty() else WIDE, highlight=False)

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from rsi_master.core.model import Value
 from rsi_master.core.score import SplitScore
+from rsi_master.core.text import visible
 from rsi_master.interfaces import words
 from rsi_master.interfaces.lookup import Thing
 
@@ -22,10 +23,14 @@ class Sheet:
     facts: Mapping[str, object]
 
     def text(self) -> str:
-        """Aligned lines."""
-        width = max((len(label) for label, _ in self.rows), default=0)
-        lines = [f"{label:<{width}}  {text}".rstrip() for label, text in self.rows]
-        return "\n".join([f"{self.thing.kind} {self.thing.id}", *lines])
+        """Aligned lines; a text of several has its later ones under the first."""
+        named = [(visible(label), text) for label, text in self.rows]
+        width = max((len(label) for label, _ in named), default=0)
+        lines = [
+            f"{label:<{width}}  {words.block(text, width + 2) if text else ''}".rstrip()
+            for label, text in named
+        ]
+        return "\n".join([f"{self.thing.kind} {visible(self.thing.id)}", *lines])
 
     def json(self) -> str:
         """One JSON object."""

@@ -9,7 +9,7 @@ from rsi_master.core.score import Scored
 from rsi_master.core.state import State
 from rsi_master.expos.lineage import selectable
 
-NodeStanding = Literal["active", "reported", "closed", "finalised"]
+NodeStanding = Literal["active", "reported", "closed", "finalised", "ended with the run"]
 
 
 def best_of(state: State, able: Iterable[Experiment]) -> Experiment | None:
@@ -28,10 +28,10 @@ def working(state: State) -> list[Experiment]:
     return [e for e in state.experiments.values() if e.ended is None]
 
 
-def standing(node: Node) -> NodeStanding:
-    """The state of a node in a word."""
+def standing(node: Node, state: State) -> NodeStanding:
+    """How a node stands in a run of that state; nothing is at work in one that is over."""
     if node.active():
-        return "active"
+        return "active" if state.finished is None else "ended with the run"
     if isinstance(node.created, ReviewRequested):
         return "reported"
     return "closed" if node.closed else "finalised"

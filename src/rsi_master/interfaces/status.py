@@ -3,8 +3,6 @@
 import time
 from typing import Literal
 
-from rich.console import Console
-
 from rsi_master.app.home import Home
 from rsi_master.app.reader import Record
 from rsi_master.core.action import Amounts
@@ -13,7 +11,7 @@ from rsi_master.core.graph import WorkerCreated
 from rsi_master.core.job import Tier
 from rsi_master.core.model import Value
 from rsi_master.core.score import SplitScore
-from rsi_master.interfaces import client, ending
+from rsi_master.interfaces import client, ending, terminal
 from rsi_master.interfaces.board import Board
 from rsi_master.interfaces.pulse import Pulse
 from rsi_master.interfaces.standing import best_on_dev, standing, working
@@ -80,17 +78,16 @@ class Glance:
             return "stopped half-way"
         return "paused" if self._record.state.paused else "running"
 
-    def show(self, console: Console) -> None:
+    def show(self) -> None:
         """Print it for people."""
         record = self._record
         name = record.folder.path.name
         board = Board(name, record.contract, record.state, self._now, self._pulse, self.standing())
-        console.print(board.render())
-        console.print()
+        terminal.show(board.render(), "")
         if self.standing() == "finished":
-            console.out(ending.text(ending.ending(record)), highlight=False)
+            terminal.tell(ending.text(ending.ending(record)))
         elif self.standing() == "stopped half-way":
-            console.out(ending.unfinished(record.folder), highlight=False)
+            terminal.tell(ending.unfinished(record.folder))
 
     def status(self) -> Status:
         """The same as data."""
@@ -126,7 +123,7 @@ class Glance:
                 label=node.created.direction
                 if isinstance(node.created, WorkerCreated)
                 else node.created.question,
-                state=standing(node),
+                state=standing(node, state),
                 experiments=tuple(e.id for e in state.owned(node.id)),
             )
             for node in state.graph.nodes.values()

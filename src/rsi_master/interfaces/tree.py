@@ -13,6 +13,7 @@ from rsi_master.core.lineage import ancestors, teachers
 from rsi_master.core.model import Value
 from rsi_master.core.run import ClaimScored
 from rsi_master.core.state import State
+from rsi_master.core.text import visible
 from rsi_master.interfaces import words
 from rsi_master.interfaces.standing import standing
 
@@ -51,7 +52,7 @@ def graph(record: Record) -> Graph:
     nodes = [Vertex(id="main", kind="main", label=record.contract.target, state="")]
     edges: list[Edge] = []
     for node in state.graph.nodes.values():
-        nodes.append(_vertex(node))
+        nodes.append(_vertex(node, state))
         edges += _edges(node)
     for experiment in state.experiments.values():
         nodes.append(_experiment(state, experiment))
@@ -69,19 +70,19 @@ def tree(record: Record) -> Tree:
     state = record.state
     way = _champion(state)
     base = state.experiments.get(BASE)
-    root = Tree(Text(f"main  {record.contract.target}"))
-    root.add(Text(f"base  dev {words.split(base.score('dev') if base else None)}"))
+    root = Tree(_text(f"main  {record.contract.target}"))
+    root.add(_text(f"base  dev {words.split(base.score('dev') if base else None)}"))
     for node in state.graph.nodes.values():
-        branch = root.add(Text(_line(node)))
+        branch = root.add(_text(_line(node, state)))
         for experiment in state.owned(node.id):
             mark = "  * on the way to the champion" if experiment.id in way else ""
             vertex = _experiment(state, experiment)
             name = words.short(experiment.id)
-            branch.add(Text(f"{name}  {vertex.state}  {vertex.label}{mark}"))
+            branch.add(_text(f"{name}  {vertex.state}  {vertex.label}{mark}"))
         if node.report is not None:
-            branch.add(Text(node.report.recommendation))
+            branch.add(_text(node.report.recommendation))
     if way:
-        root.add(Text("champion  " + " -> ".join(words.short(name) for name in way)))
+        root.add(_text("champion  " + " -> ".join(words.short(name) for name in way)))
     return root
 
 
@@ -108,11 +109,11 @@ def _champion(state: State) -> tuple[str, ...]:
     return tuple(reversed((name, *ancestors(state, name))))
 
 
-def _vertex(node: Node) -> Vertex:
-    created = node.created
+def _vertex(node: Node, state: State) -> Vertex:
+    created, how = node.created, standing(node, state)
     if isinstance(created, WorkerCreated):
-        return Vertex(id=node.id, kind="worker", label=created.direction, state=standing(node))
-    return Vertex(id=node.id, kind="review", label=created.question, state=standing(node))
+        return Vertex(id=node.id, kind="worker", label=created.direction, state=how)
+    return Vertex(id=node.id, kind="review", label=created.question, state=how)
 
 
 def _edges(node: Node) -> list[Edge]:
@@ -134,8 +135,12 @@ def _experiment(state: State, experiment: Experiment) -> Vertex:
     return Vertex(id=experiment.id, kind="experiment", label=label, state=lifecycle)
 
 
-def _line(node: Node) -> str:
-    vertex, created = _vertex(node), node.created
+def _text(told: str) -> Text:
+    return Text(visible(told))
+
+
+def _line(node: Node, state: State) -> str:
+    vertex, created = _vertex(node, state), node.created
     if isinstance(created, WorkerCreated):
         after = f", after {words.listed(created.predecessors)}" if created.predecessors else ""
     else:

@@ -5,8 +5,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final, TextIO
 
-import typer
-
 from rsi_master.adapters.store.objects import FolderObjects
 from rsi_master.app import trial
 from rsi_master.app.reader import Record
@@ -15,7 +13,7 @@ from rsi_master.core.artifact import AnyRow
 from rsi_master.core.errors import Finding, Misuse
 from rsi_master.core.experiment import BASE, Experiment
 from rsi_master.domains.data.pool import parse
-from rsi_master.interfaces import lookup, words
+from rsi_master.interfaces import lookup, terminal, words
 
 CHAMPION: Final = "champion"
 EXAMPLES: Final = 4
@@ -58,7 +56,8 @@ def compare(record: Record, wanted: Wanted, stdin: TextIO) -> int:
         if not rows and not stdin.isatty():
             raise Misuse("NO_PROMPT", "this run has no data to ask for; give a PROMPT")
         if rows and not wanted.as_json:
-            typer.echo(f"{words.count(len(rows), 'prompt')} of the data that this run could use:\n")
+            of = words.count(len(rows), "prompt")
+            terminal.tell(f"{of} of the data that this run could use:\n")
         code = printer.all(Question(row.prompt, "".join(row.answers()[:1])) for row in rows)
         if not stdin.isatty():
             return code
@@ -132,7 +131,7 @@ def _prompt(line: str) -> str:
     bare = line.rstrip("\r\n")
     if bare.startswith("{"):
         try:
-            prompt = json.loads(bare)["prompt"]
+            prompt = json.loads(bare, parse_int=float)["prompt"]
         except (ValueError, KeyError, RecursionError):
             prompt = None
         if isinstance(prompt, str):
@@ -142,12 +141,12 @@ def _prompt(line: str) -> str:
 
 def _typed(asking: str) -> Iterator[str]:
     """Prompts from the terminal until its end of input."""
-    typer.echo("Your prompts, one a line, \\n for a line break; Ctrl-D ends.", err=True)
+    terminal.note("Your prompts, one a line, \\n for a line break; Ctrl-D ends.")
     while True:
         try:
             line = input(asking)
         except EOFError:
-            typer.echo(err=True)
+            terminal.note()
             return
         if line.strip():
             yield _prompt(line)
@@ -169,7 +168,10 @@ class _Printer:
             answers = self.asked.ask(question.prompt)
             problems += answers.problem is not None
             told = self._said(question, answers)
-            typer.echo(self._line(told) if self.as_json else self._text(told))
+            if self.as_json:
+                terminal.answer(self._line(told))
+            else:
+                terminal.tell(self._text(told))
         return Misuse.exit_code if problems else 0
 
     def _said(self, question: Question, answers: Answers) -> dict[str, str]:
@@ -186,10 +188,6 @@ class _Printer:
     def _text(self, told: dict[str, str]) -> str:
         named = {self.name if key == "checkpoint" else key: text for key, text in told.items()}
         width = max(map(len, (self.name, "problem")))
-        return "".join(f"{key:<{width}}  {_block(text, width)}\n" for key, text in named.items())
-
-
-def _block(text: str, width: int) -> str:
-    """The text with its later lines under the first; what shows nothing is said to be empty."""
-    lines = text.strip().splitlines() or ["(nothing)"]
-    return ("\n" + " " * (width + 2)).join(lines)
+        return "".join(
+            f"{key:<{width}}  {words.block(text, width + 2)}\n" for key, text in named.items()
+        )

@@ -7,6 +7,7 @@ from rsi_master.app.reader import follow
 from rsi_master.core.errors import RsiError
 from rsi_master.core.job import Tier, weaker
 from rsi_master.core.run import OwnerStarted
+from rsi_master.core.text import line
 from rsi_master.expos.verify import Report
 from rsi_master.interfaces import words
 
@@ -16,7 +17,7 @@ def text(report: Report, tier: Tier | None, key: str) -> str:
     lines = []
     if tier == "none":
         lines.append("NOT ISOLATED: the record may be whole, but nothing kept jobs from cheating")
-    lines += [f"{flaw.code}: {flaw.where}: {flaw.what}" for flaw in report.flaws]
+    lines += [line(f"{flaw.code}: {flaw.where}: {flaw.what}") for flaw in report.flaws]
     if report.sound:
         lines.append(f"The record of {report.origin} is whole.")
     else:

@@ -18,6 +18,7 @@ from rsi_master.core.experiment import BASE, Experiment
 from rsi_master.core.recipe import RecipeSpec
 from rsi_master.core.score import NotScored, PairedDifference, Score, SplitScore
 from rsi_master.core.state import State
+from rsi_master.core.text import visible
 from rsi_master.domains.training.merge import MERGE
 
 SHORT = 8
@@ -182,6 +183,13 @@ def program() -> str:
     if found is not None and script.samefile(found):
         return "rsi"
     return shown(script) if "/" in shown(script) else f"./{shown(script)}"
+
+
+def block(text: str, indent: int) -> str:
+    """Text of others with its later lines under the first, so that none passes for a line of ours;
+    what shows nothing is said to be empty."""
+    lines = "\n".join(map(visible, text.splitlines())).strip().split("\n")
+    return ("\n" + " " * indent).join(lines) or "(nothing)"
 
 
 def pasteable(text: str) -> str:

@@ -1,4 +1,5 @@
-"""The append-only table of events in one SQLite file (WAL, synchronous FULL).
+"""The append-only table of events in one SQLite file (WAL, synchronous FULL). A file that
+is empty was cut: a ledger begins only where there is no file.
 
 Durable on return of `append`; a crash loses at most the batch that it has not returned for. One
 writer (held by the run's lock, not here); any number of readers in other processes.
@@ -96,6 +97,8 @@ class SqliteEvents:
             self._copy.cleanup()
 
     def _open_writer(self) -> sqlite3.Connection:
+        if self._path.is_file() and self._path.stat().st_size == 0:
+            raise self._damaged("it is empty")
         connection = self._connect(self._path, "mode=rwc")
         version = connection.execute("PRAGMA user_version").fetchone()[0]
         if version not in (0, SCHEMA):
@@ -118,6 +121,8 @@ class SqliteEvents:
             connection.execute("SELECT 1 FROM events LIMIT 1").fetchall()
         except sqlite3.OperationalError as cause:
             connection.close()
+            if cause.sqlite_errorcode == sqlite3.SQLITE_ERROR:
+                raise self._damaged(str(cause)) from cause
             if cause.sqlite_errorcode & 0xFF not in UNWRITABLE:
                 raise
             return self._open_without_writing()
@@ -151,7 +156,10 @@ class SqliteEvents:
             fix = "free or repair the disk, then resume"
             raise Broken("LEDGER_STORE", f"{self._path.name}: {cause}; {fix}") from cause
         except sqlite3.DatabaseError as cause:
-            raise Finding("LEDGER_DAMAGED", f"{self._path.name} is damaged: {cause}") from cause
+            raise self._damaged(str(cause)) from cause
+
+    def _damaged(self, how: str) -> Finding:
+        return Finding("LEDGER_DAMAGED", f"{self._path.name} is damaged: {how}")
 
 
 def leaf_hash(body: bytes) -> bytes:

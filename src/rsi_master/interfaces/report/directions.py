@@ -10,9 +10,9 @@ from rsi_master.core.lineage import parents
 from rsi_master.core.run import ClaimScored
 from rsi_master.core.state import State
 from rsi_master.interfaces.report.layout import Arrow
-from rsi_master.interfaces.standing import best_on_dev, standing
+from rsi_master.interfaces.standing import NodeStanding, best_on_dev, standing
 
-Fate = Literal["active", "reported", "finalised", "closed", "dead end"]
+Fate = NodeStanding | Literal["dead end"]
 
 
 @dataclass(frozen=True)
@@ -69,9 +69,9 @@ def arrows(state: State) -> tuple[Arrow, ...]:
 def fate(state: State, node: Node) -> Fate:
     """What became of a node. A dead end is a Worker that explored and has ended, on which no other
     builds and which the best path does not pass."""
-    word = standing(node)
+    word = standing(node, state)
     if word != "finalised":
-        return "closed" if word == "closed" else "reported" if word == "reported" else "active"
+        return word
     verifies = isinstance(node.created, WorkerCreated) and node.created.purpose == "verify"
     built_on = any(node.id in state.graph.predecessors(w.id) for w in state.graph.workers())
     led_on = verifies or built_on or node.id in best_path(state)

@@ -8,11 +8,13 @@ import json
 import stat
 import unicodedata
 from collections.abc import Iterator, Sequence
+from decimal import Decimal
 from pathlib import Path
 from typing import Final
 
 from rsi_master.core.errors import Misuse
 from rsi_master.core.model import Value
+from rsi_master.core.text import escaped
 from rsi_master.programs.own.reading import answer_of
 from rsi_master.programs.sealed.own import sameness
 from rsi_master.programs.sealed.scanner import words
@@ -22,6 +24,8 @@ LIMIT: Final = 32 << 20
 TASK: Final = "own"
 """The task of rows that name none."""
 _SHOWN: Final = 60
+_NAMED: Final = 8
+_DIGITS: Final = 1000
 _FIELDS: Final = ("prompt", "answer")
 
 
@@ -82,9 +86,9 @@ def parse(data: bytes) -> tuple[Entry, ...]:
 
 
 def shown(text: str) -> str:
-    """A value as it stands in a message."""
+    """A value as it stands in a message, every letter of it to be seen."""
     cut = text if len(text) <= _SHOWN else text[: _SHOWN - 1] + "…"
-    return json.dumps(cut, ensure_ascii=False)
+    return escaped(json.dumps(cut, ensure_ascii=False))
 
 
 def _lines(data: bytes) -> Iterator[tuple[int, str]]:
@@ -106,7 +110,8 @@ def _entry(number: int, line: str) -> Entry:
     row = _object(number, line)
     for name in _FIELDS:
         if name not in row:
-            there = ", ".join(row) or "nothing"
+            some = ", ".join(map(shown, list(row)[:_NAMED])) or "nothing"
+            there = f"{some} …" if len(row) > _NAMED else some
             raise BadFile(f'row {number}: field "{name}" is missing; it has {there}; add it')
     fields = {name: _text(number, name, row[name]) for name in _FIELDS}
     task = _task(number, row.get("task", TASK))
@@ -120,7 +125,7 @@ def _entry(number: int, line: str) -> Entry:
 
 def _object(number: int, line: str) -> dict[str, object]:
     try:
-        row = json.loads(line, object_pairs_hook=_once, parse_constant=_refuse)
+        row = json.loads(line, object_pairs_hook=_once, parse_constant=_refuse, parse_int=_whole)
     except (ValueError, RecursionError) as cause:
         raise BadFile(
             f"row {number}: {shown(line)} is not JSON: {cause}; write one object a line"
@@ -145,9 +150,14 @@ def _refuse(constant: str) -> object:
     raise ValueError(f"{constant} is no JSON")
 
 
+def _whole(digits: str) -> int | Decimal:
+    """A number of any length: Python makes no whole one of very many digits."""
+    return int(digits) if len(digits) <= _DIGITS else Decimal(digits)
+
+
 def _text(number: int, name: str, value: object) -> str:
     if not isinstance(value, str):
-        told = shown(json.dumps(value, ensure_ascii=False)).strip('"')
+        told = shown(_written(value)).strip('"')
         raise BadFile(
             f'row {number}: field "{name}" is {told}, {_kind(value)}; write text in quotation marks'
         )
@@ -160,6 +170,12 @@ def _text(number: int, name: str, value: object) -> str:
     if not words(text) and not text.strip():
         raise BadFile(f'row {number}: field "{name}" is empty; fill it in, or remove the row')
     return text
+
+
+def _written(value: object) -> str:
+    if isinstance(value, Decimal):
+        return str(value)
+    return json.dumps(value, ensure_ascii=False, default=str)
 
 
 def _task(number: int, value: object) -> str:
@@ -180,5 +196,11 @@ def _is_odd(char: str) -> bool:
 
 
 def _kind(value: object) -> str:
-    kinds = {bool: "true or false", int: "a number", float: "a number", list: "a list"}
+    kinds = {
+        bool: "true or false",
+        int: "a number",
+        float: "a number",
+        Decimal: "a number",
+        list: "a list",
+    }
     return "nothing" if value is None else kinds.get(type(value), "an object")
