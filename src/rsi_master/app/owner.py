@@ -13,10 +13,11 @@ from rsi_master.app.director import Director, LoopFollower
 from rsi_master.app.lab import Lab, scratch
 from rsi_master.core.action import OS
 from rsi_master.core.errors import RsiError, SealUnavailable
-from rsi_master.core.run import ActionSettled, RunFinished, TurnRole
+from rsi_master.core.run import ActionSettled, ClaimScored, RunFinished, TurnRole
+from rsi_master.core.state import State
 from rsi_master.domains.training.lifecycle import RecipeTrainer
-from rsi_master.expos.conclusion import conclusion
 from rsi_master.expos.engine import Engine
+from rsi_master.expos.lineage import taint
 from rsi_master.expos.plant import Plant
 
 TICK_SECONDS = 0.05
@@ -186,3 +187,21 @@ def _signals() -> tuple[signal.Signals, ...]:
     asked = (signal.SIGINT, signal.SIGTERM)
     ignored = signal.getsignal(signal.SIGHUP) == signal.SIG_IGN
     return asked if ignored else (*asked, signal.SIGHUP)
+
+
+def conclusion(state: State, reason: str) -> tuple[str, str]:
+    """How a run ends that Main finished: with a champion only if the claim shows it to be better
+    than the base, and nothing in its lineage is flagged."""
+    claimed = state.claimed
+    if not isinstance(claimed, ClaimScored):
+        return "no_champion", claimed.reason if claimed else reason
+    flagged = taint(state, claimed.experiment)
+    if flagged is not None:
+        return "no_champion", f"the claimed checkpoint goes back to the flagged {flagged}"
+    difference = claimed.result.difference
+    if difference is None:
+        return "no_champion", "the claimed checkpoint or the base was not scored on the holdout"
+    if difference.low <= 0:
+        interval = f"{100 * difference.mean:+.1f} points, from {100 * difference.low:+.1f}"
+        return "no_champion", f"the claim does not show a gain over the base: {interval}"
+    return "champion", reason

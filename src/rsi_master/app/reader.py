@@ -10,13 +10,12 @@ from rsi_master.adapters.store.objects import FolderObjects
 from rsi_master.adapters.store.sqlite import SqliteEvents
 from rsi_master.app.folder import RunFolder
 from rsi_master.app.home import Home
-from rsi_master.app.laws import laws
 from rsi_master.core.contract import Contract, parse
 from rsi_master.core.errors import Misuse, RsiError
 from rsi_master.core.event import Event
 from rsi_master.core.facts import CODEC, artifacts
 from rsi_master.core.state import State
-from rsi_master.expos.books import CHECKS, Check
+from rsi_master.expos.books import CHECKS, Check, within
 from rsi_master.expos.notes import Verifier, load_key
 from rsi_master.expos.promises import promises
 from rsi_master.expos.verify import Anchor, Reading, Report, RunRecord, verify
@@ -97,9 +96,9 @@ def check(
 
 
 def _laws(folder: RunFolder) -> tuple[Check, ...]:
-    """The laws of records; those that need the contract only under one that can be read."""
+    """The laws of records; that of the budget only under a contract that can be read."""
     try:
-        return laws(folder.contract())
+        return (*CHECKS, within(folder.contract().budget))
     except RsiError:
         return CHECKS
 

@@ -1,14 +1,9 @@
 """Jobs that actions wait for, as the record tells them."""
 
-from typing import Final
-
 from rsi_master.core.action import NodeId
 from rsi_master.core.artifact import Artifact
 from rsi_master.core.event import Fact
 from rsi_master.core.job import Ending, Tier
-
-SAMPLE_JOB: Final = "data.sample"
-"""What jobs that sample answers are called in the record; no recipe has such a name."""
 
 
 class MakingEnded(Fact):

@@ -16,11 +16,6 @@ class Flaw(Value):
     what: str
 
 
-def flaw_at(code: str, event: Event, what: str) -> Flaw:
-    """What is wrong with an event."""
-    return Flaw(code=code, where=f"event {event.position}", what=what)
-
-
 def judge_order(rows: Sequence[tuple[int, Event | None]]) -> list[Flaw]:
     """Removed, inserted and reordered events, from (stored position, event or unreadable).
 

@@ -9,7 +9,6 @@ from pydantic import Field, model_validator
 from rsi_master.core.artifact import RowKind
 from rsi_master.core.failure import Drop, Failure
 from rsi_master.core.job import MODELS, Program
-from rsi_master.core.making import SAMPLE_JOB
 from rsi_master.core.model import Value
 from rsi_master.core.pace import (
     SAMPLING_BATCH,
@@ -24,7 +23,8 @@ Count = Annotated[int, Field(ge=0)]
 MAKES: Final[Mapping[Keep, RowKind]] = {"right": "rows", "pairs": "pairs"}
 """The kind of rows that each way of keeping makes."""
 
-NAME: Final = SAMPLE_JOB
+# No recipe has such a name.
+NAME: Final = "data.sample"
 PROGRAM: Final = Program(
     entry="rsi_master.programs.jobs.samples:run",
     preload=("rsi_master.programs.jobs.samples", *MODELS),

@@ -37,12 +37,6 @@ def rank(state: State, fixed: int) -> tuple[Candidate, ...]:
     return tuple(sorted(found, key=lambda c: (-c.confirm_mean, -c.seeds)))
 
 
-def due(state: State, fixed: int) -> str | None:
-    """The experiment that may be claimed: of the first recipe in the ranking that was verified
-    under the fixed seed."""
-    return next((c.claimable for c in rank(state, fixed) if c.claimable is not None), None)
-
-
 def _candidate(effective: str, group: list[Experiment], fixed: int) -> Candidate:
     scored = [e for e in group if _confirm(e) is not None]
     verified = [e for e in scored if e.queued and e.queued.purpose == "verify"]

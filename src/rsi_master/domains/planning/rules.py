@@ -1,7 +1,7 @@
 """Limits of planning: how many Workers, what a verification is, who may be claimed."""
 
 from rsi_master.core.graph import WorkerCreated
-from rsi_master.domains.planning.ranking import due
+from rsi_master.domains.planning.ranking import rank
 from rsi_master.expos.catalogue import Question
 from rsi_master.expos.lineage import selectable
 
@@ -127,9 +127,10 @@ def claim_is_due(question: Question) -> str | None:
     state = question.state
     if state.claim is not None:
         return f"the holdout was opened for {state.claim.experiment}; a run claims once"
-    first = due(state, question.contract.policy.seed_of_promotion)
-    if first is None:
+    fixed = question.contract.policy.seed_of_promotion
+    ranking = [c for c in rank(state, fixed) if c.claimable is not None]
+    if not ranking:
         return "no recipe was verified under the fixed seed; create a verification first"
-    if question.action.experiment != first:
-        return f"the ranking on confirm puts {first} first"
+    if question.action.experiment != ranking[0].claimable:
+        return f"the ranking on confirm puts {ranking[0].claimable} first"
     return None

@@ -4,7 +4,6 @@ holds by construction, what is only detected, and what nothing covers."""
 import re
 from collections.abc import Iterator
 
-from rsi_master.app.laws import UNDER_CONTRACT
 from rsi_master.core.event import Event
 from rsi_master.core.experiment import BASE, IntegritySet
 from rsi_master.core.run import ActionDenied, OwnerStarted
@@ -96,9 +95,8 @@ def _laws(report: Report) -> Iterator[Block]:
     if any(flaw.code == UNCHECKED for flaw in report.flaws):
         yield paragraph("The laws of records were not checked, since events are damaged.")
         return
-    told = [
-        (law.__name__.replace("_", " "), law.__doc__ or "") for law in (*CHECKS, *UNDER_CONTRACT)
-    ]
+    laws = ((law.__name__.replace("_", " "), law.__doc__ or "") for law in CHECKS)
+    told = (*laws, ("spending is within", "No more was spent than the contract allows."))
     yield Table(
         "The laws of records, each checked over all events; one that is broken stands among the "
         "findings. An intent is an action that was allowed and is not done yet, a fence the number "
