@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
+from rsi_master.app.laws import laws
 from rsi_master.core.errors import PolicyDenied
 from rsi_master.core.experiment import AttemptEnded, AttemptFenced, AttemptPlanned, Experiment
 from rsi_master.core.job import Ending, Job, JobStatus
 from rsi_master.core.score import EvaluationResult, Split
-from rsi_master.expos.books import CHECKS
 from rsi_master.testing.compute import FakeCompute
 from rsi_master.testing.rig import Rig, sketch_contract
 
@@ -38,7 +38,7 @@ def rig(tmp_path: Path) -> Iterator[Rig]:
     steered(rig).hidden, steered(rig).endings = set(), {}
     rig.score_base()
     yield rig
-    for law in CHECKS:
+    for law in laws(rig.objects, rig.contract):
         assert list(law(rig.events())) == []
     rig.close()
 

@@ -15,7 +15,6 @@ from rsi_master.core.errors import Misuse, RsiError
 from rsi_master.core.event import Event
 from rsi_master.core.facts import CODEC, artifacts
 from rsi_master.core.state import State
-from rsi_master.expos.books import CHECKS, Check, within
 from rsi_master.expos.notes import Verifier, load_key
 from rsi_master.expos.promises import promises
 from rsi_master.expos.verify import Anchor, Reading, Report, RunRecord, verify
@@ -69,6 +68,8 @@ def check(
     `key` is a file with the public key. Without it a run that `home` started is held against the
     key of `home`, any other against the one in its folder: see `trust`.
     """
+    from rsi_master.app.laws import laws  # noqa: PLC0415 - late: it knows the owner and planning
+
     folder.require()
     store = SqliteEvents.reader(folder.ledger)
     try:
@@ -88,19 +89,19 @@ def check(
             references=lambda event: tuple(a.digest for a in artifacts(event)),
             contract_digest=lambda text: parse(text, "contract.toml").digest(),
             promised=lambda events: promises(events[:durable]),
-            checks=_laws(folder),
+            checks=laws(record.objects, _readable(folder)),
         )
         return verify(record, reading)
     finally:
         store.close()
 
 
-def _laws(folder: RunFolder) -> tuple[Check, ...]:
-    """The laws of records; that of the budget only under a contract that can be read."""
+def _readable(folder: RunFolder) -> Contract | None:
+    """The contract, or None where verification finds that it cannot be read."""
     try:
-        return (*CHECKS, within(folder.contract().budget))
+        return folder.contract()
     except RsiError:
-        return CHECKS
+        return None
 
 
 def trust(folder: RunFolder, home: Home, key: Path | None = None) -> str:
