@@ -94,6 +94,15 @@ def test_the_records_page_names_every_flaw_of_the_sequence_and_its_heads() -> No
     assert {code for code in codes if f"`{code}`" not in page} == set()
 
 
+def test_the_records_page_names_every_law_that_is_broken() -> None:
+    sources = [*(PACKAGE / "expos" / "laws").glob("*.py"), PACKAGE / "expos" / "books.py"]
+    text = "".join(path.read_text(encoding="utf-8") for path in (*sources, PACKAGE / "app/laws.py"))
+    codes = set(re.findall(r'(?:flaw\(|Flaw\(\s*code=|^    \()"([A-Z_]+)"', text, re.MULTILINE))
+    assert {"OVER_CAP", "CHAMPION", "OVERSPENT", "DATA_UNKNOWN"} <= codes
+    page = (ROOT / "docs" / "records.md").read_text(encoding="utf-8")
+    assert {code for code in codes if f"`{code}`" not in page} == set()
+
+
 def test_the_contracts_cover_the_whole_stack() -> None:
     stack, _ = picture()
     parts = {f"rsi_master.{name}" for layer in stack for name in layer.split(" | ")}

@@ -9,6 +9,7 @@ import pytest
 from rsi_master.adapters.compute.devices import cpu_slots
 from rsi_master.adapters.compute.local import LocalCompute
 from rsi_master.adapters.sandbox.isolation import probe
+from rsi_master.app.laws import laws
 from rsi_master.core.job import Program
 from rsi_master.core.making import MakingEnded
 from rsi_master.core.ports import ObjectStore
@@ -19,7 +20,6 @@ from rsi_master.domains.data.actions import DatasetView, RefusedView
 from rsi_master.domains.data.made import FailedRunView
 from rsi_master.domains.data.pool import parse
 from rsi_master.domains.data.programs import FailedProgramView, ProgramView
-from rsi_master.expos.books import CHECKS
 from rsi_master.testing.compute import FakeCompute
 from rsi_master.testing.rig import Rig, sketch_contract
 from rsi_master.testing.sketch import POOL_ROWS
@@ -89,7 +89,7 @@ def rig(request: pytest.FixtureRequest, tmp_path: Path) -> Any:
     policy = {"programs": 9, "sources": ["sketch/clean", "sketch/pairs"]}
     made = Rig(tmp_path, sketch_contract(policy=policy), compute=local(found.tier), tier=found.tier)
     yield made
-    assert [flaw for check in CHECKS for flaw in check(made.events())] == []
+    assert [flaw for law in laws(made.objects, made.contract) for flaw in law(made.events())] == []
     made.close()
 
 

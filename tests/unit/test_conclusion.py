@@ -2,7 +2,6 @@
 
 import pytest
 
-from rsi_master.app.owner import conclusion
 from rsi_master.core.action import Amounts
 from rsi_master.core.contract import Budget
 from rsi_master.core.event import Fact
@@ -10,6 +9,7 @@ from rsi_master.core.run import ClaimFailed, ClaimOpened, ClaimScored
 from rsi_master.core.score import ClaimResult, PairedDifference
 from rsi_master.core.state import State
 from rsi_master.expos.books import within
+from rsi_master.expos.conclusion import conclusion
 from rsi_master.testing import tape
 from rsi_master.testing.rig import sketch_contract
 

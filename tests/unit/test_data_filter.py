@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from rsi_master.app.laws import laws
 from rsi_master.core.artifact import AnyRow, Pair, Prompt, Row
 from rsi_master.core.dataset import DatasetRefused, DatasetRegistered, Source
 from rsi_master.core.errors import Broken, Misuse, PolicyDenied, RsiError, SealUnavailable
@@ -18,7 +19,6 @@ from rsi_master.domains.data import actions, filtering, pool
 from rsi_master.domains.data.actions import DatasetView, OperatorDatasetView, RefusedView
 from rsi_master.domains.data.filters import Filter, sift
 from rsi_master.domains.data.pool import parse, register, render
-from rsi_master.expos.books import CHECKS
 from rsi_master.programs.sealed.examiner import Examiner
 from rsi_master.programs.sealed.registry import Registry
 from rsi_master.programs.sealed.vault import load
@@ -159,7 +159,7 @@ def rig(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Rig]:
     monkeypatch.setattr(SKETCH, "verifier", ADDED)
     rig = Rig(tmp_path, sketch_contract(policy={"sources": SOURCES}))
     yield rig
-    for law in CHECKS:
+    for law in laws(rig.objects, rig.contract):
         assert list(law(rig.events())) == []
     rig.close()
 

@@ -13,13 +13,13 @@ from rsi_master.agents.playbook.main import MainPlaybook
 from rsi_master.agents.playbook.reviewer import ReviewerPlaybook
 from rsi_master.app.director import Director, LoopFollower
 from rsi_master.app.lab import Lab
+from rsi_master.app.laws import laws
 from rsi_master.core.action import OS
 from rsi_master.core.errors import Misuse, PolicyDenied
 from rsi_master.core.event import Fact
 from rsi_master.core.graph import ReviewSubmitted, WorkerFinalised
 from rsi_master.core.run import ClaimScored, FinishAsked, TurnEnded, TurnRole, TurnStarted
 from rsi_master.core.turn import Ask
-from rsi_master.expos.books import CHECKS
 from rsi_master.expos.gateway import Session
 from rsi_master.testing import tape
 from rsi_master.testing.agents import SketchWorker
@@ -257,7 +257,7 @@ def test_a_whole_run_on_fakes_ends_with_a_scored_claim(tmp_path: Path) -> None:
         (scored,) = rig.facts(ClaimScored)
         assert scored.result.difference is not None and scored.result.difference.low > 0
         assert [end.outcome for end in rig.facts(TurnEnded)].count("failed") == 0
-        assert [flaw for law in CHECKS for flaw in law(rig.events())] == []
+        assert [flaw for law in laws(rig.objects, rig.contract) for flaw in law(rig.events())] == []
     finally:
         director.close(5.0)
         rig.close()

@@ -8,13 +8,13 @@ from pathlib import Path
 
 import pytest
 
+from rsi_master.app.laws import laws
 from rsi_master.core.action import OS
 from rsi_master.core.errors import PolicyDenied, Refused
 from rsi_master.core.experiment import AttemptEnded, AttemptFenced, AttemptPlanned, Experiment
 from rsi_master.core.job import Ending, Job, JobStatus
 from rsi_master.core.run import GuidanceGiven, OwnerStarted
 from rsi_master.core.score import EvaluationResult, Split
-from rsi_master.expos.books import CHECKS
 from rsi_master.testing.compute import FakeCompute
 from rsi_master.testing.rig import Rig, sketch_contract
 
@@ -49,7 +49,7 @@ def rig(tmp_path: Path) -> Iterator[Rig]:
     steered(rig).hidden, steered(rig).endings, steered(rig).unwanted = set(), {}, set()
     rig.score_base()
     yield rig
-    for law in CHECKS:
+    for law in laws(rig.objects, rig.contract):
         assert list(law(rig.events())) == []
     rig.close()
 

@@ -10,6 +10,7 @@ import pytest
 
 from rsi_master.adapters.store.sqlite import SqliteEvents, leaf_hash
 from rsi_master.app.folder import RunFolder
+from rsi_master.app.laws import laws
 from rsi_master.app.reader import read
 from rsi_master.core.canonical import decode, encode
 from rsi_master.core.contract import parse
@@ -21,6 +22,7 @@ from rsi_master.expos.merkle import root_of
 from rsi_master.expos.notes import Note, Verifier
 from rsi_master.interfaces import show
 from rsi_master.interfaces.lookup import Thing
+from rsi_master.testing.stores import MemoryObjects
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "dd84764"
 BODIES = (GOLDEN / "events.jsonl").read_bytes().splitlines()
@@ -57,6 +59,12 @@ def test_the_old_record_replays_to_its_end() -> None:
     assert state.finished is not None
     assert (state.finished, state.finished.outcome) == (events[-1].fact, "champion")
     assert len(state.experiments) == 3
+
+
+def test_the_old_record_keeps_todays_laws() -> None:
+    contract = parse((GOLDEN / "contract.toml").read_text(encoding="utf-8"), "contract.toml")
+    events = [CODEC.read(body) for body in BODIES]
+    assert [flaw for law in laws(MemoryObjects(), contract) for flaw in law(events)] == []
 
 
 def test_only_these_facts_have_another_shape_today() -> None:

@@ -6,6 +6,7 @@ from typing import Any, cast
 
 import pytest
 
+from rsi_master.app.laws import laws
 from rsi_master.core.action import OS
 from rsi_master.core.artifact import Row
 from rsi_master.core.contract import Contract
@@ -25,7 +26,6 @@ from rsi_master.domains.data.programs import (
     ProgramView,
     SourceView,
 )
-from rsi_master.expos.books import CHECKS
 from rsi_master.expos.screen import HITS
 from rsi_master.testing.rig import Rig, sketch_contract
 from rsi_master.testing.sketch import POOL_ROWS
@@ -67,7 +67,7 @@ def contract(**policy: object) -> Contract:
 def rig(tmp_path: Path) -> Iterator[Rig]:
     made = Rig(tmp_path, contract(), tier="namespaces")
     yield made
-    assert [flaw for check in CHECKS for flaw in check(made.events())] == []
+    assert [flaw for law in laws(made.objects, made.contract) for flaw in law(made.events())] == []
     made.close()
 
 
@@ -468,8 +468,8 @@ def test_a_record_that_uses_a_program_it_never_added_is_flawed(rig: Rig, use: st
     rig.while_working(lambda: main.act(use, **asked[use]))
     events = rig.events()
     without = [event for event in events if not isinstance(event.fact, ProgramAdded)]
-    assert [flaw for check in CHECKS for flaw in check(events)] == []
-    (flaw,) = [flaw for check in CHECKS for flaw in check(without)]
+    assert [flaw for law in laws(rig.objects, rig.contract) for flaw in law(events)] == []
+    (flaw,) = [flaw for law in laws(rig.objects, rig.contract) for flaw in law(without)]
     assert flaw.code == "PROGRAM_UNKNOWN"
 
 

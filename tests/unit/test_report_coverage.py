@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from tests.unit.told import page, whole
 
+from rsi_master.app.laws import MADE
 from rsi_master.expos.books import CHECKS
 from rsi_master.expos.order import Flaw
 from rsi_master.expos.verify import Report
@@ -37,7 +38,7 @@ def test_what_no_attempt_names_is_told_by_the_sections_that_say_it() -> None:
     assert open_ <= {gap.under for gap in UNCOVERED}
 
 
-@pytest.mark.parametrize("law", CHECKS, ids=lambda law: law.__name__)
+@pytest.mark.parametrize("law", (*CHECKS, *MADE), ids=lambda law: law.__name__)
 def test_every_law_says_what_it_is(law: object) -> None:
     assert first_sentence(str(law.__doc__)).endswith(".")
 
@@ -46,10 +47,10 @@ def test_the_report_lists_the_laws_that_were_checked(tmp_path: Path) -> None:
     subject = whole(tmp_path / "run")
     checked = replace(subject, verification=Verification(CHECKED, key="a key"))
     text = page(checked).by_id("integrity").text()
-    for law in CHECKS:
+    for law in (*CHECKS, *MADE):
         assert law.__name__.replace("_", " ") in text
     assert "Every intent has one outcome; in a finished run none is open." in text
-    assert "No more was spent than the contract allows." in text
+    assert "no more was spent than the contract allows." in text
 
 
 def test_laws_that_were_not_checked_are_not_listed(tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ from typing import Any, cast
 
 import pytest
 
+from rsi_master.app.laws import laws
 from rsi_master.core.action import Amounts
 from rsi_master.core.artifact import AnyRow, Pair, Row
 from rsi_master.core.dataset import DatasetRefused, DatasetRegistered, Sampled
@@ -21,7 +22,6 @@ from rsi_master.domains.data.actions import DatasetView, RefusedView
 from rsi_master.domains.data.pool import parse
 from rsi_master.domains.data.samples import NAME
 from rsi_master.domains.data.sampling import FailedSampleView, SampledView
-from rsi_master.expos.books import CHECKS, within
 from rsi_master.expos.lineage import taint
 from rsi_master.interfaces.narrate import narrate
 from rsi_master.programs.jobs import keeping
@@ -46,7 +46,7 @@ def rig(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Rig]:
     rig.open_worker(data, predecessors=("w1",))
     yield rig
     rig.settle()
-    for law in (*CHECKS, within(rig.contract.budget)):
+    for law in laws(rig.objects, rig.contract):
         assert list(law(rig.events())) == []
     assert rig.state.intents == {}
     rig.close()

@@ -13,11 +13,10 @@ from rsi_master.app.director import Director, LoopFollower
 from rsi_master.app.lab import Lab, scratch
 from rsi_master.core.action import OS
 from rsi_master.core.errors import RsiError, SealUnavailable
-from rsi_master.core.run import ActionSettled, ClaimScored, RunFinished, TurnRole
-from rsi_master.core.state import State
+from rsi_master.core.run import ActionSettled, RunFinished, TurnRole
 from rsi_master.domains.training.lifecycle import RecipeTrainer
+from rsi_master.expos.conclusion import conclusion
 from rsi_master.expos.engine import Engine
-from rsi_master.expos.lineage import taint
 from rsi_master.expos.plant import Plant
 
 TICK_SECONDS = 0.05
@@ -106,7 +105,7 @@ class Owner:
         self._engine.tick(starting=not self._closing)
         self._director.tick(self._closing)
         if state.finish_asked is not None:
-            self._finish(*conclusion(state, state.finish_asked.reason))
+            self._finish("finished", state.finish_asked.reason)
 
     def _watch_the_clock(self) -> None:
         """Past the wall clock nothing new starts; roles may still conclude."""
@@ -131,13 +130,16 @@ class Owner:
         self._finish(outcome, reason)
 
     def _finish(self, outcome: str, reason: str) -> None:
-        """End the run, unless some job, opening, turn or action is still out."""
+        """End the run, unless some job, opening, turn or action is still out. What one that Main
+        finished came to is judged at that moment: nothing is flagged in between."""
         lab = self._lab
         if self._engine.busy() or not self._director.quiet():
             return
         with lab.lock:
             if lab.state.intents or lab.state.unfinished():
                 return
+            if outcome == "finished":
+                outcome, reason = conclusion(lab.state, reason)
             claim = lab.state.claim
             champion = claim.experiment if outcome == "champion" and claim else None
             fact = RunFinished.model_validate(
@@ -187,21 +189,3 @@ def _signals() -> tuple[signal.Signals, ...]:
     asked = (signal.SIGINT, signal.SIGTERM)
     ignored = signal.getsignal(signal.SIGHUP) == signal.SIG_IGN
     return asked if ignored else (*asked, signal.SIGHUP)
-
-
-def conclusion(state: State, reason: str) -> tuple[str, str]:
-    """How a run ends that Main finished: with a champion only if the claim shows it to be better
-    than the base, and nothing in its lineage is flagged."""
-    claimed = state.claimed
-    if not isinstance(claimed, ClaimScored):
-        return "no_champion", claimed.reason if claimed else reason
-    flagged = taint(state, claimed.experiment)
-    if flagged is not None:
-        return "no_champion", f"the claimed checkpoint goes back to the flagged {flagged}"
-    difference = claimed.result.difference
-    if difference is None:
-        return "no_champion", "the claimed checkpoint or the base was not scored on the holdout"
-    if difference.low <= 0:
-        interval = f"{100 * difference.mean:+.1f} points, from {100 * difference.low:+.1f}"
-        return "no_champion", f"the claim does not show a gain over the base: {interval}"
-    return "champion", reason

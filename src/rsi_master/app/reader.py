@@ -10,12 +10,12 @@ from rsi_master.adapters.store.objects import FolderObjects
 from rsi_master.adapters.store.sqlite import SqliteEvents
 from rsi_master.app.folder import RunFolder
 from rsi_master.app.home import Home
+from rsi_master.app.laws import laws
 from rsi_master.core.contract import Contract, parse
 from rsi_master.core.errors import Misuse, RsiError
 from rsi_master.core.event import Event
 from rsi_master.core.facts import CODEC, artifacts
 from rsi_master.core.state import State
-from rsi_master.expos.books import CHECKS, Check, within
 from rsi_master.expos.notes import Verifier, load_key
 from rsi_master.expos.promises import promises
 from rsi_master.expos.verify import Anchor, Reading, Report, RunRecord, verify
@@ -88,19 +88,19 @@ def check(
             references=lambda event: tuple(a.digest for a in artifacts(event)),
             contract_digest=lambda text: parse(text, "contract.toml").digest(),
             promised=lambda events: promises(events[:durable]),
-            checks=_laws(folder),
+            checks=laws(record.objects, _readable(folder)),
         )
         return verify(record, reading)
     finally:
         store.close()
 
 
-def _laws(folder: RunFolder) -> tuple[Check, ...]:
-    """The laws of records; that of the budget only under a contract that can be read."""
+def _readable(folder: RunFolder) -> Contract | None:
+    """The contract, or None where verification finds that it cannot be read."""
     try:
-        return (*CHECKS, within(folder.contract().budget))
+        return folder.contract()
     except RsiError:
-        return CHECKS
+        return None
 
 
 def trust(folder: RunFolder, home: Home, key: Path | None = None) -> str:

@@ -12,15 +12,18 @@ from rsi_master.core.state import State
 def taint(state: State, experiment: str) -> str | None:
     """The flagged experiment that it goes back to, if any: itself, one in its lineage or in that of
     its data, or one whose recipe and data it repeats as a verification."""
-    for name in (experiment, *ancestors(state, experiment, origins)):
+    for name in (experiment, *ancestors(state, experiment, _sources)):
         known = state.experiments.get(name)
         if known is not None and known.integrity == "flagged":
             return name
-        if known is not None and known.queued is not None and known.queued.replicates:
-            original = taint(state, known.queued.replicates)
-            if original is not None:
-                return original
     return None
+
+
+def _sources(state: State, experiment: str) -> tuple[str, ...]:
+    """What it directly comes from, and what it repeats."""
+    known = state.experiments.get(experiment)
+    repeated = known.queued.replicates if known is not None and known.queued else None
+    return (*origins(state, experiment), *((repeated,) if repeated else ()))
 
 
 def selectable(state: State, experiment: Experiment) -> bool:

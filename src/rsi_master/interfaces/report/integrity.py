@@ -4,6 +4,7 @@ holds by construction, what is only detected, and what nothing covers."""
 import re
 from collections.abc import Iterator
 
+from rsi_master.app.laws import MADE
 from rsi_master.core.event import Event
 from rsi_master.core.experiment import BASE, IntegritySet
 from rsi_master.core.run import ActionDenied, OwnerStarted
@@ -95,8 +96,7 @@ def _laws(report: Report) -> Iterator[Block]:
     if any(flaw.code == UNCHECKED for flaw in report.flaws):
         yield paragraph("The laws of records were not checked, since events are damaged.")
         return
-    laws = ((law.__name__.replace("_", " "), law.__doc__ or "") for law in CHECKS)
-    told = (*laws, ("spending is within", "No more was spent than the contract allows."))
+    told = [(law.__name__.replace("_", " "), law.__doc__ or "") for law in (*CHECKS, *MADE)]
     yield Table(
         "The laws of records, each checked over all events; one that is broken stands among the "
         "findings. An intent is an action that was allowed and is not done yet, a fence the number "
