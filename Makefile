@@ -52,7 +52,7 @@ demo: $(ready)
 	@$(py) -m rsi_master demo
 
 test: $(ready)
-	@$(run) -m pytest -q -n 2 --dist loadfile -m 'not slow'
+	@$(run) -m pytest -q -n 2 --dist loadfile --no-loadscope-reorder -m 'not slow'
 
 .venv/.smollm2: $(ready)
 	@echo "setup: what prepares the base smollm2, and its benchmark"
@@ -62,7 +62,7 @@ test: $(ready)
 
 # With the slow tests and those of smollm2.
 test-all: .venv/.smollm2
-	@$(run) -m pytest -q -n 2 --dist loadfile
+	@$(run) -m pytest -q -n 2 --dist loadfile --no-loadscope-reorder
 
 check: $(ready)
 	@$(py) -m ruff format --check --quiet src tests bench || { echo "run: make format"; exit 1; }
