@@ -26,8 +26,10 @@ CONTRACT = Contract(
 MAIN = Caller(role=Role.MAIN, node="main", actor="playbook")
 
 
-def finished(folder: Path, asked_by: Caller, reason: str, *told_before: Fact) -> Record:
-    """A run without a champion that ended because somebody asked for it."""
+def finished(
+    folder: Path, asked_by: Caller, reason: str, *told_before: Fact, seconds: float = 0.0
+) -> Record:
+    """A run without a champion that ended after so long because somebody asked for it."""
     (folder / "run.id").write_text("told-1\n", encoding="utf-8")
     told = (
         (OS, OwnerStarted(resumed=False, tier="namespaces", platform="linux")),
@@ -36,7 +38,14 @@ def finished(folder: Path, asked_by: Caller, reason: str, *told_before: Fact) ->
         (OS, RunFinished(outcome="no_champion", champion=None, reason=reason)),
     )
     events = tuple(
-        Event(position=at, id=f"e{at}", at=1.0, contract="c", caller=caller, fact=fact)
+        Event(
+            position=at,
+            id=f"e{at}",
+            at=seconds if at else 0.0,
+            contract="c",
+            caller=caller,
+            fact=fact,
+        )
         for at, (caller, fact) in enumerate(told)
     )
     return Record(RunFolder(folder), CONTRACT, State.replay(CONTRACT, events), events)
@@ -54,6 +63,14 @@ def test_a_source_is_laid_to_mains_choice_only_when_main_chose(
 ) -> None:
     end = ending(finished(tmp_path, asked_by, "the turn failed"))
     assert [(one.source, one.reason) for one in end.untried] == [("nano/direct", reason)]
+
+
+@pytest.mark.parametrize(("seconds", "decided"), [(80.0, False), (82.0, True), (95.0, True)])
+def test_it_is_told_when_the_clock_decided_what_a_run_came_to(
+    tmp_path: Path, seconds: float, decided: bool
+) -> None:
+    end = ending(finished(tmp_path, MAIN, "the claim is scored", seconds=seconds))
+    assert ("The clock of 90 s was used up" in text(end)) is decided
 
 
 def taken(name: str, *parents: str, **operation: object) -> DatasetRegistered:

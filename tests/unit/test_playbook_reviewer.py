@@ -50,7 +50,7 @@ def view(
         reason="OK",
         recipe={},
         family="f",
-        effective="e",
+        effective=f"of {name}",
         init="base",
         merges=(),
         data=(),
@@ -205,6 +205,13 @@ def test_the_pairs_are_each_with_the_base_and_each_other_with_the_leader() -> No
         ("a", "c"),
     )
     assert pairs(()) == ()
+    seeds = tuple(one.model_copy(update={"effective": "one recipe"}) for one in BESTS[:2])
+    assert pairs((*seeds, BESTS[2])) == (
+        ("base", "a"),
+        ("base", "b"),
+        ("base", "c"),
+        ("a", "c"),
+    ), "seeds of one recipe are no rivals"
 
 
 def test_all_that_is_compared_is_chosen_on_dev() -> None:
@@ -225,6 +232,14 @@ def test_of_a_verification_the_end_of_the_lineage_is_weighed_though_another_lead
     assert [best.id for best in best_each([start, end])] == ["end"]
     failed = end.model_copy(update={"integrity": "pending", "confirm": None})
     assert best_each([start, failed]) == ()
+
+
+def test_a_report_on_verifications_says_what_to_claim_and_nothing_of_more_seeds() -> None:
+    again = [one.model_copy(update={"purpose": "verify"}) for one in BESTS[:2]]
+    evidence = Evidence(SCOPE, tuple(again), (table("base", "a", 0.3, 1e-6),), ())
+    told = report(evidence)
+    assert told["recommend"] == ("a",)
+    assert "claim what the ranking puts first" in str(told["recommendation"])
 
 
 def test_a_report_on_very_many_directions_is_still_taken() -> None:

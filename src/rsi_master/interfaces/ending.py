@@ -1,8 +1,9 @@
 """What a finished run came to: the claim, the recipe behind it, what was not tried, the record."""
 
+import textwrap
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TypeAlias
+from typing import Final, TypeAlias
 
 from rsi_master.adapters.store.notes import NoteFolder
 from rsi_master.app.folder import RunFolder
@@ -22,6 +23,8 @@ from rsi_master.expos.notes import Note
 from rsi_master.interfaces import operations, words
 from rsi_master.research.allocation import directions
 
+NEARLY: Final = 0.9
+"""The share of the clock from which on it is told that it decided."""
 Offered: TypeAlias = DatasetRegistered | DatasetRefused
 
 
@@ -54,6 +57,7 @@ class Ending(Value):
     recipe: tuple[str, ...]
     experiments: int
     untried: tuple[Untried, ...]
+    clock: str
     record: str
     head: Head | None
 
@@ -76,6 +80,7 @@ def ending(record: Record) -> Ending:
         recipe=_recipe(state, champion),
         experiments=sum(1 for name in state.experiments if name != BASE),
         untried=_untried(record),
+        clock=_clock(record),
         record=str(folder.path),
         head=head(folder),
     )
@@ -96,6 +101,8 @@ def text(end: Ending) -> str:
     lines = [*_claim_lines(end), *_recipe_lines(end)]
     if end.untried:
         lines += ["", "Not tried:", *(f"  {one.source}: {line(one.reason)}" for one in end.untried)]
+    if end.clock:
+        lines += ["", *textwrap.wrap(end.clock, 100)]
     folder = Path(end.record)
     path = words.shown(folder)
     lines += ["", f"record       {path}"]
@@ -171,6 +178,19 @@ def _untried(record: Record) -> tuple[Untried, ...]:
         Untried(source=source, reason=_why(record, source))
         for source in record.contract.policy.sources
         if source not in used
+    )
+
+
+def _clock(record: Record) -> str:
+    """That the clock was nearly or wholly used, which decides what a run comes to."""
+    limit = record.contract.budget.wall_seconds
+    used = record.state.wall(record.state.at)
+    if used < NEARLY * limit:
+        return ""
+    return (
+        f"The clock of {limit:g} s was used up: research stops in time for verification and claim. "
+        "How far it gets depends on how fast and how busy the machine is; a longer clock in the "
+        "contract (budget.wall_seconds) lets it go further."
     )
 
 

@@ -43,7 +43,7 @@ from rsi_master.core.run import (
 )
 from rsi_master.core.state import State
 from rsi_master.core.text import line
-from rsi_master.interfaces import words
+from rsi_master.interfaces import operations, words
 from rsi_master.interfaces.resolution import ASSUMED, resolution
 
 
@@ -123,10 +123,14 @@ def _(fact: DatasetRegistered, event: Event, state: State) -> Told:
     reasons = f" ({words.drops(fact.dropped)})" if dropped else ""
     first = state.datasets[digest].source.origin
     same = f", the same rows as {first}" if first != fact.source.origin else ""
-    noun = fact.holds.removesuffix("s")
+    noun, short = fact.holds.removesuffix("s"), words.short(digest)
+    if fact.source.parents:
+        kept = words.count(fact.rows, noun)
+        how = operations.told(fact.source)
+        return "data", f"{fact.source.origin}: {how}; {kept} left{reasons} -> {short}{same}"
     return "data", (
         f"{fact.source.origin}: {words.count(fact.offered, noun)} offered, {fact.rows:,} kept, "
-        f"{dropped:,} dropped{reasons} -> {words.short(digest)}{same}"
+        f"{dropped:,} dropped{reasons} -> {short}{same}"
     )
 
 
@@ -252,7 +256,8 @@ def _(fact: GuidanceGiven, event: Event, state: State) -> Told:
 
 @_tell.register
 def _(fact: ClaimOpened, event: Event, state: State) -> Told:
-    return "main", f"claims {words.short(fact.experiment)}: the holdout is opened once"
+    told = "its recipe leads the ranking, and this is its training on the seed fixed beforehand"
+    return "main", f"claims {words.short(fact.experiment)}: {told}; the holdout is opened once"
 
 
 @_tell.register

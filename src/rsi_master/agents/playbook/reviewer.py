@@ -111,9 +111,13 @@ def best_each(views: list[ReviewerExperimentView]) -> tuple[ReviewerExperimentVi
 
 
 def pairs(bests: tuple[ReviewerExperimentView, ...]) -> tuple[tuple[str, str], ...]:
-    """What is compared: each with the base, and each other one with the leader."""
-    names = [view.id for view in bests]
-    return (*((BASE, name) for name in names), *((names[0], name) for name in names[1:]))
+    """What is compared: each with the base, and each other recipe with the leader. Seeds of one
+    recipe are no rivals: the contract fixed which of them may be claimed."""
+    rivals = [view for view in bests[1:] if view.effective != bests[0].effective]
+    return (
+        *((BASE, view.id) for view in bests),
+        *((bests[0].id, view.id) for view in rivals),
+    )
 
 
 def report(evidence: Evidence) -> dict[str, object]:
@@ -133,7 +137,7 @@ def report(evidence: Evidence) -> dict[str, object]:
         "regressions": _regressions(evidence.comparisons, recommend or (evidence.bests[0].id,)),
         "missing": _missing(tests),
         "recommend": recommend,
-        "recommendation": _advice(recommend),
+        "recommendation": _advice(recommend, evidence.bests[0].purpose == "verify"),
     }
 
 
@@ -225,15 +229,17 @@ def _regressions(tables: tuple[ComparisonView, ...], names: tuple[str, ...]) -> 
     return tuple(lines[:MOST_LINES])
 
 
-def _advice(recommend: tuple[str, ...]) -> str:
+def _advice(recommend: tuple[str, ...], verified: bool) -> str:
     match recommend:
         case ():
             return "no direction is shown to beat the base; there is nothing to claim"
+        case _ if verified:
+            return "on fresh seeds the base is beaten; claim what the ranking puts first"
         case (name,):
             return f"train {_name(name)} again on a fresh seed; it is ahead on confirm"
         case _:
             names = " and ".join(_name(name) for name in recommend)
-            return f"{names} are not told apart; train both again on a fresh seed"
+            return f"{names} are not told apart; both are worth a fresh seed before a claim"
 
 
 def _name(experiment: str) -> str:
