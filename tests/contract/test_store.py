@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 import rsi_master
-from rsi_master.adapters.store.lock import RunLock
+from rsi_master.adapters.store.lock import RunLock, held
 from rsi_master.adapters.store.notes import NoteFolder
 from rsi_master.adapters.store.sqlite import SqliteEvents
 from rsi_master.adapters.system import SystemClock, Uuid7
@@ -265,6 +265,14 @@ def test_a_second_owner_is_refused_and_told_who_the_first_is(tmp_path: Path) -> 
         assert path.read_text().split()[0] == str(os.getpid())
     with RunLock(path):
         pass
+
+
+def test_who_only_looks_sees_that_a_lock_is_held_and_takes_nothing(tmp_path: Path) -> None:
+    path = tmp_path / "owner.lock"
+    assert not held(path)
+    with RunLock(path):
+        assert held(path)
+    assert path.is_file() and not held(path)
 
 
 def test_the_clock_runs_and_ids_are_fresh_and_sorted() -> None:

@@ -10,6 +10,8 @@ from collections.abc import Callable
 from pathlib import Path
 from statistics import fmean
 
+import pytest
+
 from rsi_master.app.folder import RunFolder
 from rsi_master.app.home import Home
 from rsi_master.app.plugins import base_folder
@@ -57,6 +59,7 @@ attempts_per_experiment = 6
 """
 
 
+@pytest.mark.slow
 def test_three_kills_while_it_really_trains(tmp_path: Path) -> None:
     folder, home = created(tmp_path, contract())
     death = owner_is_killed(folder, home)

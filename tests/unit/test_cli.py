@@ -11,6 +11,7 @@ from rsi_master.app import contracts
 from rsi_master.core.contract import Contract, parse
 from rsi_master.core.model import Value
 from rsi_master.interfaces import words
+from rsi_master.interfaces.act import exit_code
 from rsi_master.interfaces.cli import main
 
 TRAINING = ("torch", "transformers", "trl", "peft", "datasets", "accelerate", "scipy")
@@ -197,6 +198,19 @@ def test_act_answers_one_json_object_whatever_happens(
     answer = json.loads(shown.out)
     assert (answer["ok"], answer["code"], answer["exit"]) == (False, code, 2)
     assert shown.err == ""
+
+
+@pytest.mark.parametrize(
+    ("answer", "code"),
+    [
+        ({"ok": True, "answer": {"node": "w1"}}, 0),
+        ({"ok": True, "answer": {"failed": "test 0 gives 1.0, not 0.5"}}, 1),
+        ({"ok": False, "code": "ROLE", "exit": 4}, 4),
+        ({"ok": False, "code": "ODD"}, 7),
+    ],
+)
+def test_what_came_to_nothing_is_no_success(answer: dict[str, object], code: int) -> None:
+    assert exit_code(answer) == code
 
 
 def test_a_mistyped_action_is_told_the_nearest(capsys: pytest.CaptureFixture[str]) -> None:

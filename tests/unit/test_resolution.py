@@ -2,7 +2,7 @@
 
 import pytest
 
-from rsi_master.interfaces.resolution import ASSUMED, resolution
+from rsi_master.interfaces.resolution import ASSUMED, blind, resolution
 from rsi_master.stats.power import detectable_difference
 
 
@@ -15,6 +15,10 @@ def test_each_split_is_told_by_the_smallest_difference_that_it_shows() -> None:
 
 def test_few_items_show_nothing() -> None:
     assert resolution({"dev": 3, "confirm": 12}) == "no difference on dev, no difference on confirm"
+
+
+def test_a_holdout_that_shows_nothing_is_blind() -> None:
+    assert [blind({"dev": 300, "holdout": size}) for size in (0, 12, 420)] == [True, True, False]
 
 
 @pytest.mark.parametrize("items", range(1, 40))

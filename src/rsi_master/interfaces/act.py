@@ -17,6 +17,7 @@ from rsi_master.core.action import Role
 from rsi_master.core.errors import Misuse
 from rsi_master.expos.catalogue import Catalogue
 from rsi_master.interfaces import client, words
+from rsi_master.interfaces.failures import BROKEN
 from rsi_master.interfaces.fields import Field, form
 
 DEFAULT_RECIPES = ("sft", "dpo", "grpo", "rejection")
@@ -59,6 +60,16 @@ def submit(
     answer = client.submit(folder, home, token, action, _whole(arguments, folder))
     told = answer.get("message")
     return {**answer, "message": words.pasteable(told)} if isinstance(told, str) else answer
+
+
+def exit_code(answer: Mapping[str, object]) -> int:
+    """0 for what was done, 1 for what was done and came to nothing, as a program that failed its
+    tests, else that of the failure."""
+    if answer["ok"]:
+        value = answer.get("answer")
+        return int(isinstance(value, Mapping) and "failed" in value)
+    code = answer.get("exit")
+    return code if isinstance(code, int) else BROKEN
 
 
 def known(action: str) -> None:

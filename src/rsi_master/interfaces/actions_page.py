@@ -23,10 +23,23 @@ HEAD = """\
 Everything that agents and people can ask of a run. This page is generated from the catalogue:
 `python -m rsi_master.interfaces.actions_page > docs/actions.md`.
 
-On the command line: `rsi act ACTION FIELD=VALUE …`. The token in `RSI_TOKEN` says who asks; an
-action that a role has no view of is denied, and the attempt is recorded. An action that changes
-anything is recorded before it is carried out and after; what agents read is recorded too. A
-configuration is a closed schema: an unknown field or a value out of its range is refused.
+On the command line: `rsi act ACTION FIELD=VALUE …`, or `--json '{…}'` for all fields at once. The
+token in `RSI_TOKEN` says who asks, `--as-operator` that whoever started the run does; an action
+that a role has no view of is denied, and the attempt is recorded. What was done and came to
+nothing, as a program that fails its tests, says so under `failed`, with exit code 1. An action
+that changes anything is recorded before it is carried out and after; what agents read is recorded
+too. A configuration is a closed schema: an unknown field or a value out of its range is refused.
+
+For example a program that keeps short answers, in a run whose contract has `policy.programs` above
+0 (the default permits none), and a dataset made by it; `data.list` names the datasets:
+
+    rsi act program.add --as-operator --run RUN - <<'END'
+    {"kind": "transform", "title": "short",
+     "source": "def transform(row):\\n    return row if len(row['completion']) < 40 else None\\n",
+     "tests": [{"row": {"prompt": "a", "completion": "b"},
+                "made": [{"prompt": "a", "completion": "b"}]}]}
+    END
+    rsi act data.transform --as-operator --run RUN dataset=DATASET program=PROGRAM
 """
 MAP_HEAD = """\
 ## The published tools

@@ -7,7 +7,7 @@ from rsi_master.app import contracts, questions
 from rsi_master.app.home import Home
 from rsi_master.app.questions import Questions
 from rsi_master.interfaces import files, words
-from rsi_master.interfaces.resolution import ASSUMED, resolution
+from rsi_master.interfaces.resolution import ASSUMED, blind, resolution
 
 
 @dataclass(frozen=True)
@@ -40,8 +40,10 @@ def _told(found: Questions) -> str:
     number = sum(found.found.questions.values())
     tasks = words.count(len(found.found.questions), "task")
     splits = ", ".join(f"{split} {count:,}" for split, count in found.sizes.items())
+    few = "\nTOO FEW: a claim on so small a holdout shows nothing; take some hundred questions"
     return (
         f"{words.count(found.found.rows, 'row')}, {words.count(number, 'different question')}, "
         f"{tasks}; sealed at the start of a run: {splits}; {found.left:,} to train on\n"
         f"a paired comparison shows {resolution(found.sizes)}\n({ASSUMED})"
+        f"{few if blind(found.sizes) else ''}"
     )

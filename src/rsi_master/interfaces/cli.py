@@ -16,7 +16,7 @@ import typer
 from rsi_master.app.home import Home
 from rsi_master.core.action import Role
 from rsi_master.interfaces import bases, reading, runs, terminal
-from rsi_master.interfaces.failures import BROKEN, INTERRUPTED, failure
+from rsi_master.interfaces.failures import INTERRUPTED, failure
 from rsi_master.interfaces.options import Json, RunName, RunOption, RunsFolder
 from rsi_master.interfaces.runs import RUNS
 
@@ -149,9 +149,8 @@ def act(  # noqa: PLR0913 - one parameter for each option
         return 0
     given = acting.Words(fields or [], text).arguments(sys.stdin, acting.texts(action))
     answer = acting.submit(runs.find(name), Home.default(), action, given, person)
-    code = answer.get("exit", BROKEN)
     terminal.answer(json.dumps(answer, ensure_ascii=False))
-    return 0 if answer["ok"] else code if isinstance(code, int) else BROKEN
+    return acting.exit_code(answer)
 
 
 @app.command()

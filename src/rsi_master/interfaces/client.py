@@ -4,6 +4,7 @@ import socket
 from collections.abc import Mapping
 from pathlib import Path
 
+from rsi_master.adapters.store.lock import held
 from rsi_master.app.folder import RunFolder
 from rsi_master.app.home import Home
 from rsi_master.core.errors import Misuse
@@ -12,8 +13,9 @@ SECONDS = 5.0
 
 
 def owned(folder: RunFolder, home: Home) -> bool:
-    """Whether a living owner on this machine answers for the run."""
-    return _answers(home.socket(folder.id))
+    """Whether a living owner on this machine answers for the run, or holds it for another
+    installation."""
+    return _answers(home.socket(folder.id)) or held(folder.lock)
 
 
 def submit(

@@ -22,6 +22,13 @@ def resolution(sizes: Mapping[Split, int]) -> str:
     return ", ".join(f"{_smallest(size)} on {split}" for split, size in told if size)
 
 
+def blind(sizes: Mapping[Split, int]) -> bool:
+    """Whether the holdout can show no difference at all, so that no run on it ends with a champion
+    but by chance."""
+    size = sizes.get("holdout", 0)
+    return size == 0 or detectable_difference(size, DISCORDANT) is None
+
+
 def _smallest(items: int) -> str:
     found = detectable_difference(items, DISCORDANT)
     return "no difference" if found is None else f"{100 * found:.1f} points"

@@ -11,6 +11,7 @@ from rsi_master.core.graph import WorkerCreated
 from rsi_master.core.job import Tier
 from rsi_master.core.model import Value
 from rsi_master.core.score import SplitScore
+from rsi_master.core.text import line
 from rsi_master.interfaces import client, ending, terminal
 from rsi_master.interfaces.board import Board
 from rsi_master.interfaces.pulse import Pulse
@@ -87,6 +88,10 @@ class Glance:
         if self.standing() == "finished":
             terminal.tell(ending.text(ending.ending(record)))
         elif self.standing() == "stopped half-way":
+            asked = record.state.stop_asked
+            if asked is not None:
+                told = line(asked.reason)
+                terminal.tell(f"a stop was asked for ({told}), which closes the record:")
             terminal.tell(ending.unfinished(record.folder))
 
     def status(self) -> Status:

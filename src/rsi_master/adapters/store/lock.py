@@ -9,11 +9,12 @@ import fcntl
 import os
 from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import Final, Self
 
 from rsi_master.core.errors import Refused
 
 _BOOT = Path("/proc/sys/kernel/random/boot_id")
+_LOCKS: Final = Path("/proc/locks")
 
 
 class RunLock:
@@ -48,6 +49,17 @@ class RunLock:
     ) -> None:
         os.ftruncate(self._descriptor, 0)
         os.close(self._descriptor)
+
+
+def held(path: Path) -> bool:
+    """Whether somebody on this machine holds the lock, asked of the kernel and without taking it;
+    False where it does not tell, as on some overlays."""
+    try:
+        found, listed = path.stat(), _LOCKS.read_text("ascii")
+    except OSError:
+        return False
+    place = f"{os.major(found.st_dev):02x}:{os.minor(found.st_dev):02x}:{found.st_ino}"
+    return place in listed.split()
 
 
 def _boot_id() -> str:
