@@ -106,20 +106,30 @@ def test_exploring_ends_while_the_clock_still_covers_the_verifications() -> None
 
 
 @pytest.mark.parametrize(
-    ("seeds", "slots", "promoted", "steps"),
-    [(1, 1, 1, 1 + 3), (1, 2, 2, 1 + 4), (2, 2, 2, 1 + 4), (2, 1, 2, 1 + 8), (3, 2, 1, 1 + 6)],
+    ("seeds", "slots", "steps"),
+    [(1, 1, 1 + 3), (1, 2, 1 + 3), (2, 2, 1 + 3), (2, 1, 1 + 6), (3, 2, 1 + 6)],
 )
 def test_the_conclusion_is_a_step_more_and_the_longer_lineage_on_every_seed(
-    seeds: int, slots: int, promoted: int, steps: int
+    seeds: int, slots: int, steps: int
 ) -> None:
-    """Of a lineage of two equal steps, to which one is added; each other leader adds its own."""
-    contract = sketch_contract(
-        policy={"seeds_of_promotion": seeds, "promoted": promoted}, devices={"slots": slots}
-    )
+    """Of a lineage of two equal steps, to which one is added."""
+    contract = sketch_contract(policy={"seeds_of_promotion": seeds}, devices={"slots": slots})
     state = State.replay(contract, tape.events([*tape.life("a"), *tape.life("b", init="a")]))
     one = state.experiments["a"].device_seconds()
     assert state.experiments["b"].device_seconds() == one > 0
     assert conclusion(state, contract) == pytest.approx(steps * one)
+
+
+@pytest.mark.parametrize(("left", "more"), [(0.9, False), (1.1, True)])
+def test_no_verification_is_begun_that_the_clock_would_cut_off(left: float, more: bool) -> None:
+    """Once there is one to claim: before that, what can be tried is tried."""
+    explored, verified = tape.life("a"), tape.life("b", purpose="verify", replicates="a")
+    state = State.replay(sketch_contract(), tape.events([*explored, *verified]))
+    clock = state.wall(state.at) + left * state.experiments["a"].device_seconds()
+    found = allowed(*explored, *verified, budget={"wall_seconds": clock})
+    assert (found.verifications > 0) is more
+    first = allowed(*explored, budget={"wall_seconds": 0.1})
+    assert first.verifications > 0
 
 
 @pytest.mark.parametrize(

@@ -23,7 +23,8 @@ def directions(experiments: int) -> int:
 def limits(state: State, contract: Contract, closing: bool) -> Limits:
     """What Main may open now. Workers, means and time for the verifications are kept back."""
     research, left = contract.research, state.books.left()
-    late = contract.budget.wall_seconds - state.wall(state.at) < conclusion(state, contract)
+    clock = contract.budget.wall_seconds - state.wall(state.at)
+    late = clock < conclusion(state, contract)
     total = contract.budget.experiments
     wanted = min(directions(total), len(contract.policy.sources))
     each = max(1, min(research.experiments_per_worker, int(EXPLORING * total) // wanted))
@@ -37,7 +38,9 @@ def limits(state: State, contract: Contract, closing: bool) -> Limits:
         workers_now=max(0, min(slots, workers_left - kept)),
         verifying_now=max(0, min(slots, workers_left)),
         experiments_each=each,
-        verifications=0 if closing else max(0, min(left.experiments, workers_left)),
+        verifications=0
+        if closing or too_late(state, clock)
+        else max(0, min(left.experiments, workers_left)),
         promoted=contract.policy.promoted,
         seeds=contract.policy.seeds_of_promotion,
         closing=closing or late or spent,
@@ -75,18 +78,33 @@ def reserve(state: State, contract: Contract) -> Amounts:
 
 def conclusion(state: State, contract: Contract) -> float:
     """Seconds on the clock that one more step from the dearest lineage takes, and to verify and
-    claim after that, at the pace of its trainings so far, on the devices that there are.
+    claim it after that, at the pace of its trainings so far, on the devices that there are.
 
-    A seed trains the lineage once, and for each other promoted recipe the dearest step: they are
-    expected to branch off from what leads, and share what they have in common.
+    Other leaders are not counted: to go on from what leads is worth more than to verify two of what
+    was there before. They are verified as far as the time goes then.
     """
-    seconds = {name: one.device_seconds() for name, one in state.experiments.items()}
-    trained = {name for name, one in state.experiments.items() if one.checkpoint is not None}
-    lineage = max((_along(state, name, seconds) for name in trained), default=0.0)
-    step = max((seconds[name] for name in trained), default=0.0)
+    seconds = _seconds(state)
+    lineage = max((_along(state, name, seconds) for name in seconds), default=0.0)
     lanes = min(contract.devices.slots, contract.research.parallel_workers)
     rounds = math.ceil(contract.policy.seeds_of_promotion / lanes)
-    return step + rounds * (lineage + step * contract.policy.promoted)
+    step = max(seconds.values(), default=0.0)
+    return step + rounds * (lineage + step)
+
+
+def too_late(state: State, left: float) -> bool:
+    """Whether something can be claimed already, and the `left` seconds are less than the dearest
+    step took: another verification would be cut off by the clock."""
+    claimable = any(
+        one.evaluation is not None and one.queued is not None and one.queued.purpose == "verify"
+        for one in state.experiments.values()
+    )
+    return claimable and left < max(_seconds(state).values(), default=0.0)
+
+
+def _seconds(state: State) -> dict[str, float]:
+    """The device seconds of all that was trained."""
+    trained = (one for one in state.experiments.values() if one.checkpoint is not None)
+    return {one.id: one.device_seconds() for one in trained}
 
 
 def _along(state: State, name: str, seconds: Mapping[str, float]) -> float:
