@@ -100,16 +100,17 @@ def test_what_is_kept_covers_the_dearest_lineage_in_every_quantity() -> None:
 
 def test_exploring_ends_while_the_clock_still_covers_the_verifications() -> None:
     took = tape.life("a")
-    seconds = conclusion(State.replay(sketch_contract(), tape.events(took)), sketch_contract())
+    state = State.replay(sketch_contract(), tape.events(took))
+    seconds = conclusion(state, sketch_contract()) + state.experiments["a"].device_seconds()
     assert not allowed(*took, budget={"wall_seconds": seconds + 0.1}).closing
     assert allowed(*took, budget={"wall_seconds": seconds - 0.1}).closing
 
 
 @pytest.mark.parametrize(
     ("seeds", "slots", "steps"),
-    [(1, 1, 1 + 3), (1, 2, 1 + 3), (2, 2, 1 + 3), (2, 1, 1 + 6), (3, 2, 1 + 6)],
+    [(1, 1, 3), (1, 2, 3), (2, 2, 3), (2, 1, 6), (3, 2, 6)],
 )
-def test_the_conclusion_is_a_step_more_and_the_longer_lineage_on_every_seed(
+def test_the_conclusion_is_the_lineage_with_a_step_more_on_every_seed(
     seeds: int, slots: int, steps: int
 ) -> None:
     """Of a lineage of two equal steps, to which one is added."""
@@ -118,6 +119,22 @@ def test_the_conclusion_is_a_step_more_and_the_longer_lineage_on_every_seed(
     one = state.experiments["a"].device_seconds()
     assert state.experiments["b"].device_seconds() == one > 0
     assert conclusion(state, contract) == pytest.approx(steps * one)
+
+
+@pytest.mark.parametrize(("steps", "directions"), [(0.9, 0), (1.1, 2), (1.9, 2), (2.1, 3)])
+def test_no_more_directions_are_opened_than_can_take_a_step(steps: float, directions: int) -> None:
+    """On two devices two steps go on at once."""
+    took = tape.life("a")
+    more: dict[str, Section] = {
+        "devices": {"slots": 2},
+        "research": {"parallel_workers": 3, "workers": 20},
+    }
+    state = State.replay(sketch_contract(**more), tape.events(took))
+    step = state.experiments["a"].device_seconds()
+    seconds = conclusion(state, sketch_contract(**more)) + steps * step
+    contract = sketch_contract(budget={"wall_seconds": seconds}, **more)
+    found = limits(State.replay(contract, tape.events(took)), contract, closing=False)
+    assert (found.workers_now, found.closing) == (directions, directions == 0)
 
 
 @pytest.mark.parametrize(("left", "more"), [(0.9, False), (1.1, True)])

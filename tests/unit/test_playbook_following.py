@@ -77,7 +77,7 @@ def test_without_a_reviewer_every_kind_of_step_is_taken_too() -> None:
         assert len(moves) <= STEPS_A_REVIEW
         kinds += recipes(moves)
         known += [taken(m, f"w{len(known) + at + 1}", 0.1) for at, m in enumerate(moves)]
-    assert kinds == ["sft", "rejection", "sft", "dpo", "grpo"]
+    assert kinds == ["sft", "sft", "rejection", "dpo", "grpo"]
 
 
 def test_steps_differ_in_kind_and_each_is_taken_once() -> None:
@@ -90,7 +90,7 @@ def test_steps_differ_in_kind_and_each_is_taken_once() -> None:
         kinds += recipes(moves)
         known += [taken(m, f"w{10 * turn + at + 3}", 0.1) for at, m in enumerate(moves)]
         reviews = (*reviews, review("e-w1", scope=tuple(view.node for view in known)))
-    assert kinds == ["sft", "rejection", "sft", "dpo", "grpo"]
+    assert kinds == ["sft", "sft", "rejection", "dpo", "grpo"]
     assert follow(board(*known, reviews=reviews)) == ()
 
 

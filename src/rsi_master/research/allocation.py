@@ -5,6 +5,7 @@ from collections.abc import Mapping
 
 from rsi_master.core.action import Amounts
 from rsi_master.core.contract import Contract
+from rsi_master.core.experiment import BASE
 from rsi_master.core.lineage import ancestors
 from rsi_master.core.state import State
 from rsi_master.core.turn import Limits
@@ -24,7 +25,9 @@ def limits(state: State, contract: Contract, closing: bool) -> Limits:
     """What Main may open now. Workers, means and time for the verifications are kept back."""
     research, left = contract.research, state.books.left()
     clock = contract.budget.wall_seconds - state.wall(state.at)
-    late = clock < conclusion(state, contract)
+    spare = clock - conclusion(state, contract)
+    step = max(_seconds(state).values(), default=0.0)
+    fit = lanes(contract) * int(spare / step) if step else research.parallel_workers
     total = contract.budget.experiments
     wanted = min(directions(total), len(contract.policy.sources))
     each = max(1, min(research.experiments_per_worker, int(EXPLORING * total) // wanted))
@@ -35,7 +38,7 @@ def limits(state: State, contract: Contract, closing: bool) -> Limits:
     spent = bool(left.lacking(reserve(state, contract).plus(one)))
     return Limits(
         directions=wanted,
-        workers_now=max(0, min(slots, workers_left - kept)),
+        workers_now=max(0, min(slots, workers_left - kept, fit)),
         verifying_now=max(0, min(slots, workers_left)),
         experiments_each=each,
         verifications=0
@@ -43,7 +46,7 @@ def limits(state: State, contract: Contract, closing: bool) -> Limits:
         else max(0, min(left.experiments, workers_left)),
         promoted=contract.policy.promoted,
         seeds=contract.policy.seeds_of_promotion,
-        closing=closing or late or spent,
+        closing=closing or spare < step or spent,
     )
 
 
@@ -77,18 +80,25 @@ def reserve(state: State, contract: Contract) -> Amounts:
 
 
 def conclusion(state: State, contract: Contract) -> float:
-    """Seconds on the clock that one more step from the dearest lineage takes, and to verify and
-    claim it after that, at the pace of its trainings so far, on the devices that there are.
+    """Seconds on the clock that it takes to verify and claim the dearest lineage with one more step
+    than it has, at the pace of its trainings so far, on the devices that there are. The claim
+    scores about as much as the base was scored on.
 
     Other leaders are not counted: to go on from what leads is worth more than to verify two of what
     was there before. They are verified as far as the time goes then.
     """
     seconds = _seconds(state)
     lineage = max((_along(state, name, seconds) for name in seconds), default=0.0)
-    lanes = min(contract.devices.slots, contract.research.parallel_workers)
-    rounds = math.ceil(contract.policy.seeds_of_promotion / lanes)
+    rounds = math.ceil(contract.policy.seeds_of_promotion / lanes(contract))
     step = max(seconds.values(), default=0.0)
-    return step + rounds * (lineage + step)
+    base = state.experiments.get(BASE)
+    claim = base.device_seconds() if base is not None else 0.0
+    return rounds * (lineage + step) + claim
+
+
+def lanes(contract: Contract) -> int:
+    """How many trainings go on at once."""
+    return min(contract.devices.slots, contract.research.parallel_workers)
 
 
 def too_late(state: State, left: float) -> bool:

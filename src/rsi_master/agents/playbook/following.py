@@ -1,5 +1,6 @@
 """What to try next from the leader: each kind of step once, and no more before the next review."""
 
+import itertools
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
@@ -58,16 +59,19 @@ def _reopened(leader: DirectionView) -> tuple[Move, ...]:
 
 
 def steps(board: Board, leader: DirectionView) -> Iterator[Step]:
-    """Every kind of step from the leader, the customary order of post-training: more supervision,
-    own samples, preferences, rewards, and at last what joins branches."""
+    """Every kind of step from the leader, the customary order of post-training: more supervision by
+    the same data and by the best others, own samples, the rest of the data, preferences, rewards,
+    and at last what joins branches."""
     able = {name for name in board.overview.recipes if name == "merge" or _fed(board, name)}
     rows = _rows(board, leader)
     if "sft" in able and rows:
         yield _continued(leader, rows)
+    if "sft" in able:
+        yield from itertools.islice(_other_data(board, leader), 1)
     if "rejection" in able:
         yield _own_samples(board, leader, rows)
     if "sft" in able:
-        yield from _other_data(board, leader)
+        yield from itertools.islice(_other_data(board, leader), 1, None)
     if "dpo" in able:
         yield _preferences(board, leader)
     if "grpo" in able:
